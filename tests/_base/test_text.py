@@ -58,7 +58,7 @@ def test_the_threshold_is_ten():
 @pytest.mark.parametrize("threshold", [3, 20])
 def test_an_unknown_level_says_the_threshold_that_was_passed_down(threshold):
     said = str(
-        unknown_level("level", "nort", ["north"], of=" of column 'area'", threshold=threshold)
+        unknown_level("level", "nort", ["north"], where=" of column 'area'", threshold=threshold)
     )
     assert said == (
         f"Unknown level 'nort' of column 'area'. Did you mean 'north'? Levels that {threshold} or more records have: north."

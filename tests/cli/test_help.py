@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from chaffinch._base.options import BASIC, PANELS
 from chaffinch.cli.app import app
-from chaffinch.cli.command import NAMES, filled
+from chaffinch.cli.command import NAMES, fill_placeholders
 from chaffinch.synth import SYNTHESISERS
 
 
@@ -22,7 +22,7 @@ def test_placeholders_are_filled_when_help_is_shown_and_stay_for_the_next_time(m
 
 
 def test_other_braces_stay():
-    assert filled("a {b} {models}") == "a {b} nb, svc, knn, rf, lr"
+    assert fill_placeholders("a {b} {models}") == "a {b} nb, svc, knn, rf, lr"
 
 
 def test_no_help_shows_a_placeholder():

@@ -15,8 +15,8 @@ from chaffinch.spark.blocks import (
     WriteBlocks,
     codes_of,
     in_utc,
-    regrouped,
-    summed,
+    regroup_batches,
+    sum_hashes,
 )
 
 from ..counts.test_counter import odd_tables
@@ -27,7 +27,7 @@ from .conftest import LocalRawFrame, encoder
 def test_the_sum_of_hashes_is_that_of_whole_numbers_in_64_bits_in_any_order(hashes, random):
     want = (sum(hashes) + 2**63) % 2**64 - 2**63
     random.shuffle(hashes)
-    assert summed(np.array(hashes, dtype=np.int64)) == want
+    assert sum_hashes(np.array(hashes, dtype=np.int64)) == want
 
 
 @pytest.mark.parametrize("case", ["one row", "three code widths", "many rows"])
@@ -39,7 +39,7 @@ def test_blocks_hold_the_codes_of_their_rows(case, coded, monkeypatch):
     for j in range(len(table.codes)):
         assert np.concatenate([codes[j] for codes, _ in found]).tolist() == table.codes[j].tolist()
     hashes = np.concatenate([batch.column(CHECK).to_numpy() for batch in rows])
-    assert summed(np.array([check for _, check in found])) == summed(hashes)
+    assert sum_hashes(np.array([check for _, check in found])) == sum_hashes(hashes)
     assert max(codes.n_rows for codes, _ in found) <= 700
 
 
@@ -50,7 +50,7 @@ def test_regrouped_batches_have_the_same_rows(lengths, most):
         pa.record_batch({"x": pa.array([next(numbers) for _ in range(n)], pa.int64())})
         for n in lengths
     ]
-    out = list(regrouped(iter(batches), most))
+    out = list(regroup_batches(iter(batches), most))
     assert [x for batch in out for x in batch.column(0).to_pylist()] == list(range(sum(lengths)))
     assert all(batch.num_rows == most for batch in out[:-1])
     assert all(0 < batch.num_rows <= most for batch in out)

@@ -18,8 +18,8 @@ from chaffinch.spark.counting import (
     SumPieces,
     cell_keys,
     marginal_of_cells,
-    packed,
-    unpacked,
+    pack_counts,
+    unpack_counts,
 )
 
 from ..conftest import make_coded
@@ -33,7 +33,7 @@ counts = st.lists(
 @given(counts)
 def test_cells_are_packed_without_loss(cells):
     array = np.array(cells, dtype=np.int64)
-    places, part = unpacked(*(pa.scalar(raw, pa.binary()) for raw in packed(array)))
+    places, part = unpack_counts(*(pa.scalar(raw, pa.binary()) for raw in pack_counts(array)))
     out = np.zeros(len(array), dtype=np.int64)
     out[places if len(places) else slice(None)] = part
     assert out.tolist() == cells
@@ -42,7 +42,7 @@ def test_cells_are_packed_without_loss(cells):
 def test_mostly_empty_cells_are_packed_by_their_places():
     array = np.zeros(1 << 16, dtype=np.int64)
     array[65_535] = 3
-    assert [len(raw) for raw in packed(array)] == [2, 5]
+    assert [len(raw) for raw in pack_counts(array)] == [2, 5]
 
 
 def test_empty_pieces_do_not_travel_and_rows_do():

@@ -49,7 +49,7 @@ table = chaffinch.read(path)
 pairs = list(combinations(table.schema.names, 2))
 want = chaffinch.MemoryCounter(table).marginals(pairs)
 scanned = cs.scan(spark.read.parquet(path).repartition(4), table.schema)
-mapped = jobs.mapped
+mapped = jobs.map_partitions
 
 
 def with_fault(fault):

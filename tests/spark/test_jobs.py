@@ -12,12 +12,12 @@ import pytest
 from chaffinch.errors import ChaffinchError, ClusterError, FileError, SchemaError
 from chaffinch.spark.jobs import (
     WorkerError,
-    collected,
-    guarded,
+    collect_table,
+    guard_task,
     in_our_words,
-    mapped,
+    map_partitions,
     settle,
-    translated,
+    translate_error,
 )
 
 SECRET = "4711-secret"
@@ -40,15 +40,15 @@ SparkFault.__module__ = "pyspark.errors"
 
 def test_a_task_gives_its_batches():
     batch = pa.record_batch({"x": [1, 2]})
-    assert list(guarded(lambda batches: batches, iter([batch]))) == [batch]
+    assert list(guard_task(lambda batches: batches, iter([batch]))) == [batch]
 
 
 def test_a_fault_of_a_task_leaves_without_its_message_and_its_cause():
     with pytest.raises(WorkerError, match="ValueError in ") as found:
-        list(guarded(failing(ValueError(SECRET)), iter([])))
+        list(guard_task(failing(ValueError(SECRET)), iter([])))
     assert SECRET not in str(found.value)
     assert found.value.__suppress_context__
-    ours = translated(
+    ours = translate_error(
         SparkFault(f"Traceback ...\nRuntimeError: {found.value}\n\tat org.apache.spark {SECRET}")
     )
     assert isinstance(ours, ClusterError)
@@ -60,13 +60,13 @@ def test_where_in_our_code_a_fault_arose_is_said():
     from chaffinch.spark.rows import CountRows
 
     with pytest.raises(WorkerError, match=r"chaffinch/spark/rows\.py, line \d+"):
-        list(guarded(CountRows(), iter([pa.record_batch({"x": [1]})])))
+        list(guard_task(CountRows(), iter([pa.record_batch({"x": [1]})])))
 
 
 @pytest.mark.parametrize("kind", [SchemaError, FileError])
 def test_an_error_of_ours_on_a_worker_is_that_error_on_the_driver(kind):
     with pytest.raises(WorkerError) as found:
-        list(guarded(failing(kind('Column "age" has {odd} values.\nDeclare them.')), iter([])))
+        list(guard_task(failing(kind('Column "age" has {odd} values.\nDeclare them.')), iter([])))
     with pytest.raises(kind, match="Declare them"), in_our_words():
         raise SparkFault(f"Job aborted: {found.value} at line 7")
 
@@ -101,7 +101,7 @@ def test_the_condition_that_spark_names_is_said():
         def getCondition(self):
             return "CAST_INVALID_INPUT"
 
-    assert "A job on Spark failed: CAST_INVALID_INPUT." in str(translated(Conditioned(SECRET)))
+    assert "A job on Spark failed: CAST_INVALID_INPUT." in str(translate_error(Conditioned(SECRET)))
 
 
 def test_other_faults_are_left_alone():
@@ -129,7 +129,7 @@ def test_rows_of_an_older_spark_become_an_arrow_table():
                 {"clique": 0, "cell": None, "n": 2**40, "spread": 1.5, "path": None},
             ]
 
-    table = collected(Frame())
+    table = collect_table(Frame())
     assert table.schema.types == [pa.int32(), pa.binary(), pa.int64(), pa.float64(), pa.string()]
     assert table.column("cell").to_pylist() == [b"ab", None]
     assert table.column("n").to_pylist() == [3, 2**40]
@@ -149,7 +149,7 @@ def test_a_failed_cast_in_spark_is_told_without_the_value(spark):
     spark.conf.set("spark.sql.ansi.enabled", "true")
     frame = spark.createDataFrame([(SECRET,)], "x string").selectExpr("cast(x as int) as x")
     with pytest.raises(ClusterError, match="A job on Spark failed") as found:
-        collected(frame)
+        collect_table(frame)
     assert SECRET not in str(found.value)
 
 
@@ -160,7 +160,7 @@ def test_a_fault_on_a_real_worker_is_told_without_the_value(spark):
         yield
 
     with pytest.raises(ClusterError, match="A task on a worker failed: ValueError in ") as found:
-        collected(mapped(spark.range(0, 2, 1, 2), bad, "id long"))
+        collect_table(map_partitions(spark.range(0, 2, 1, 2), bad, "id long"))
     assert SECRET not in str(found.value)
 
 

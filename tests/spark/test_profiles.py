@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from chaffinch.spark.blocks import CHECK, PART, summed
+from chaffinch.spark.blocks import CHECK, PART, sum_hashes
 from chaffinch.spark.profiles import (
     PROFILE_SHAPE,
     ROWS,
@@ -71,7 +71,7 @@ def merged(table: pa.Table, bounds: list[int]) -> dict[int, dict]:
         assert (number in seen) == (stop > start)
         if number in seen:
             assert seen[number]["n"] == stop - start
-            assert seen[number]["checksum"] == summed(hashes.to_numpy()[start:stop])
+            assert seen[number]["checksum"] == sum_hashes(hashes.to_numpy()[start:stop])
     return {row["field"]: row for row in answer}
 
 

@@ -144,7 +144,7 @@ def test_a_task_that_fails_after_counting_and_is_tried_again_changes_nothing(
             if TaskContext.get().attemptNumber() == 0:
                 raise RuntimeError("fails after its answer was given")
 
-        return jobs.mapped(frame, work, shape)
+        return jobs.map_partitions(frame, work, shape)
 
     for module in (import_module("chaffinch.spark.holding"), profiles, counter_module):
         monkeypatch.setattr(module, "mapped", fails_once)

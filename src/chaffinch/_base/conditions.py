@@ -86,7 +86,7 @@ class Among:
 class Not:
     """A condition that does not hold."""
 
-    part: Condition
+    inner: Condition
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,10 @@ class Implies:
 
 @dataclass(frozen=True)
 class Determines:
-    """A column whose value tells that of another: records that have the same value of the one have the same of the other."""
+    """A column whose value determines that of another: records with the same value of the first have the same of the second."""
 
-    left: str
-    right: str
+    determinant: str
+    dependent: str
 
 
 Condition = Comparisons | Among | Not | All | AnyOf | Implies
@@ -173,16 +173,16 @@ class _Grammar:
         return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
 
     def both(self) -> Condition:
-        parts = [self.one()]
+        parts = [self.single()]
         while self.reader.accept("and"):
-            parts.append(self.one())
+            parts.append(self.single())
         return parts[0] if len(parts) == 1 else All(tuple(parts))
 
-    def one(self) -> Condition:
+    def single(self) -> Condition:
         self.reader.deeper()
         try:
             if self.reader.accept("not"):
-                return Not(self.one())
+                return Not(self.single())
             if self.reader.accept("("):
                 inner = self.either()
                 self.reader.expect(")")
@@ -246,14 +246,14 @@ class _RuleGrammar(_Grammar):
     def comparison(self) -> Condition:
         start = self.reader.place
         if self.reader.next.kind == "name":
-            left = self.reader.take()
+            column = self.reader.take()
             if self.reader.accept("determines"):
                 right = self.reader.take()
                 if start or right.kind != "name" or self.reader.next.kind != "end":
                     raise InputError(
                         f"{self.reader.what} is a line of its own where it says 'determines': one column, the word, one column."
                     )
-                self.determines = Determines(left.value, right.value)
+                self.determines = Determines(column.value, right.value)
                 return All(())
             self.reader.place = start
         return super().comparison()
@@ -264,7 +264,7 @@ class _RuleGrammar(_Grammar):
         total = self.sum()
         if not all(
             math.isfinite(number)
-            for number in (total.constant, *(part.factor for part in total.parts))
+            for number in (total.constant, *(addend.factor for addend in total.parts))
         ):
             raise InputError(f"{self.reader.what} has a number that is too large.")
         if not total.parts:
@@ -281,9 +281,9 @@ class _RuleGrammar(_Grammar):
         return add_sums(*terms)
 
     def term(self) -> Sum:
-        out = self.part()
+        out = self.addend()
         while sign := self.reader.accept("*", "/"):
-            other = self.part()
+            other = self.addend()
             if sign == "/":
                 if other.parts or not other.constant:
                     raise InputError(
@@ -302,7 +302,7 @@ class _RuleGrammar(_Grammar):
                 )
         return out
 
-    def part(self) -> Sum:
+    def addend(self) -> Sum:
         reader = self.reader
         if reader.accept("("):
             reader.deeper()
@@ -311,7 +311,7 @@ class _RuleGrammar(_Grammar):
             reader.shallower()
             return inner
         if reader.next.kind == "name" and not reader.next.quoted and reader.next.value in FUNCTIONS:
-            place, function = reader.place, reader.take().value
+            position, function = reader.place, reader.take().value
             if reader.accept("("):
                 column = super().operand()
                 if not isinstance(column, Name):
@@ -320,7 +320,7 @@ class _RuleGrammar(_Grammar):
                     )
                 reader.expect(")")
                 return Sum((Addend(column.name, function=function),))
-            reader.place = place
+            reader.place = position
         operand = super().operand()
         if isinstance(operand, str):
             raise InputError(
@@ -342,9 +342,9 @@ def scale_sum(total: Sum, factor: float) -> Sum:
 def add_sums(*terms: Sum) -> Sum:
     """Return the sum of sums, each column once; what cancels out is gone."""
     factors: dict[tuple[str, str], float] = {}
-    for part in (part for term in terms for part in term.parts):
-        key = (part.column, part.function)
-        factors[key] = factors.get(key, 0.0) + part.factor
+    for addend in (addend for term in terms for addend in term.parts):
+        key = (addend.column, addend.function)
+        factors[key] = factors.get(key, 0.0) + addend.factor
     parts = tuple(
         Addend(column, factor, function) for (column, function), factor in factors.items() if factor
     )

@@ -86,8 +86,8 @@ def is_paid_for(path: Path) -> bool:
             if not 2 <= size <= 100 << 20:  # what safetensors takes for a header
                 return False
             header = json.loads(handle.read(size))
-        said = json.loads(header["__metadata__"]["chaffinch"])
-        return said["format"] == "chaffinch-model" and said["confidential"] is False
+        header_data = json.loads(header["__metadata__"]["chaffinch"])
+        return header_data["format"] == "chaffinch-model" and header_data["confidential"] is False
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
@@ -120,14 +120,14 @@ def check_outputs(
 
     `inputs`: other files that are read. `updated`: files that are read and written anew, as a ledger is. `paid`: those of the outputs that cost a privacy budget.
     """
-    seen = {one.resolve(): "the input" for one in (source, *inputs) if one is not None}
+    seen = {file.resolve(): "the input" for file in (source, *inputs) if file is not None}
     for path in (*outputs, *updated):
         if path is None:
             continue
         check_writable(path)
-        if (place := path.resolve()) in seen:
-            raise FileError(f"Cannot write '{path}': it is {seen[place]}. Name another file.")
-        seen[place] = "another output"
+        if (resolved := path.resolve()) in seen:
+            raise FileError(f"Cannot write '{path}': it is {seen[resolved]}. Name another file.")
+        seen[resolved] = "another output"
     for path in outputs:
         if path is not None:
             check_free(path, paid=path in paid)
@@ -148,18 +148,18 @@ def replacing(
     remove_files_left_behind(
         target.parent, re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.part")
     )
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         try:
-            with held_file(part, mode):
-                yield part
-                with open(part, "rb+") as handle:
+            with held_file(partial, mode):
+                yield partial
+                with open(partial, "rb+") as handle:
                     os.fsync(handle.fileno())
                 check_free(target, overwrite=overwrite, paid=paid)
                 if paid or not (overwrite or _overwrite.get()):
-                    _put(part, target)
+                    _put(partial, target)
                 else:
-                    os.replace(part, target)
+                    os.replace(partial, target)
             _written.append(target)
         except FileError:
             raise
@@ -169,21 +169,21 @@ def replacing(
             ) from error
     finally:
         with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
 
 
-def _put(part: Path, target: Path) -> None:
+def _put(partial: Path, target: Path) -> None:
     """Rename a file to a name that nothing has; of two that come at the same moment one is refused."""
     try:
         try:
-            os.link(part, target)
+            os.link(partial, target)
         except FileExistsError:
             raise
         except (
             OSError
         ):  # a file system without hard links: an empty file keeps the name until it is replaced
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            os.replace(part, target)
+            os.replace(partial, target)
     except FileExistsError:
         raise FileError(
             f"Cannot write '{target}': somebody else has written it meanwhile. Name another."
@@ -216,8 +216,8 @@ def write_text(
     path: str | os.PathLike[str], text: str, *, mode: int = 0o644, overwrite: bool = False
 ) -> None:
     """Write text to a file, wholly or not at all; over one that is there only if it may be overwritten."""
-    with replacing(path, mode=mode, overwrite=overwrite) as part:
-        part.write_text(text, encoding="utf-8")
+    with replacing(path, mode=mode, overwrite=overwrite) as partial:
+        partial.write_text(text, encoding="utf-8")
 
 
 def write_json(
@@ -252,9 +252,9 @@ def check_folder(
     check_writable(target / "file" if target.is_dir() else target)
     taken = (
         [
-            one.name
-            for one in sorted(target.iterdir())
-            if (one.name in names if names else not one.name.startswith("."))
+            entry.name
+            for entry in sorted(target.iterdir())
+            if (entry.name in names if names else not entry.name.startswith("."))
         ]
         if target.is_dir()
         else []
@@ -306,13 +306,13 @@ def filling(
         if alone:
             _remove_parts(target)
             _remove_parts_beside(target)
-        place = Path(os.path.realpath(target))
-        part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+        real = Path(os.path.realpath(target))
+        partial = real.with_name(f".{real.name}.{secrets.token_hex(4)}.part")
         try:
-            part.mkdir(mode=0o700)
-            with mark_in_use(part):
-                yield part
-                (part / LOCK).unlink(
+            partial.mkdir(mode=0o700)
+            with mark_in_use(partial):
+                yield partial
+                (partial / LOCK).unlink(
                     missing_ok=True
                 )  # while it is held: nobody finds it free and removes what is moved next
             if not resume:
@@ -320,11 +320,11 @@ def filling(
                     target, names=names, mark=mark, overwrite=overwrite, paid=paid
                 )  # as it is by now
             target.mkdir(exist_ok=True)
-            files = files_in(part)
+            files = files_in(partial)
             if resume:
-                _merge(part, place, renewed)
+                _merge(partial, real, renewed)
             else:
-                _exchange(part, place, names)
+                _exchange(partial, real, names)
             _written.extend(target / name for name in files)
         except FileError:
             raise
@@ -333,64 +333,64 @@ def filling(
                 f"Cannot write into '{target}': {error.strerror or 'the system refused'}."
             ) from error
         finally:
-            shutil.rmtree(part, ignore_errors=True)
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def _remove_parts(target: Path) -> None:
     """Remove what runs into this folder left behind that were killed: whoever holds its lock knows that nobody else writes."""
     real = Path(os.path.realpath(target))
     name = re.compile(rf"\.{re.escape(real.name)}\.[0-9a-f]{{8}}\.part")
-    for place in real.parent.iterdir():
-        if name.fullmatch(place.name) and place.is_dir() and not place.is_symlink():
-            shutil.rmtree(place, ignore_errors=True)
+    for entry in real.parent.iterdir():
+        if name.fullmatch(entry.name) and entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry, ignore_errors=True)
 
 
 def _remove_parts_beside(target: Path) -> None:
     """Remove what runs into other folders beside this one left behind that were killed, and their locks."""
     parent = Path(os.path.realpath(target)).parent
     before = [
-        place for place in parent.iterdir() if re.fullmatch(r"\..+\.[0-9a-f]{8}\.part", place.name)
+        entry for entry in parent.iterdir() if re.fullmatch(r"\..+\.[0-9a-f]{8}\.part", entry.name)
     ]
     remove_left_behind(parent, ".", ".part")
-    for place in before:
-        if not place.exists():
+    for folder in before:
+        if not folder.exists():
             with (
                 contextlib.suppress(FileError),
-                holding(parent / place.name[1 : -len(".01234567.part")]),
+                holding(parent / folder.name[1 : -len(".01234567.part")]),
             ):
                 pass  # whoever held it last takes its file away
 
 
-def _merge(part: Path, target: Path, renewed: Sequence[str]) -> None:
+def _merge(partial: Path, target: Path, renewed: Sequence[str]) -> None:
     for name in renewed:
-        if (gone := target / name).is_dir() and not gone.is_symlink():
-            shutil.rmtree(gone)
-        elif not (part / name).exists():
-            gone.unlink(missing_ok=True)
-    places = sorted(part.rglob("*"))
-    for place in places:
-        if place.is_dir():
-            (inside := target / place.relative_to(part)).mkdir(exist_ok=True)
-            inside.chmod(place.stat().st_mode & 0o777)
-    for place in places:
-        if place.is_file():
-            os.replace(place, target / place.relative_to(part))
+        if (replaced := target / name).is_dir() and not replaced.is_symlink():
+            shutil.rmtree(replaced)
+        elif not (partial / name).exists():
+            replaced.unlink(missing_ok=True)
+    places = sorted(partial.rglob("*"))
+    for path in places:
+        if path.is_dir():
+            (inside := target / path.relative_to(partial)).mkdir(exist_ok=True)
+            inside.chmod(path.stat().st_mode & 0o777)
+    for path in places:
+        if path.is_file():
+            os.replace(path, target / path.relative_to(partial))
 
 
-def _exchange(part: Path, target: Path, names: Sequence[str] = ()) -> None:
+def _exchange(partial: Path, target: Path, names: Sequence[str] = ()) -> None:
     """Move what is in one folder into another, and what was there by these names away; all of it, or nothing. What has one of `names` goes, also where nothing replaces it."""
     old = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
     old.mkdir(mode=0o700)
     done: list[tuple[Path, Path]] = []
     try:
-        for place in sorted(part.iterdir()):
-            if os.path.lexists(before := target / place.name):
-                os.rename(before, old / place.name)
-                done.append((old / place.name, before))
-            os.rename(place, before)
-            done.append((before, place))
+        for path in sorted(partial.iterdir()):
+            if os.path.lexists(before := target / path.name):
+                os.rename(before, old / path.name)
+                done.append((old / path.name, before))
+            os.rename(path, before)
+            done.append((before, path))
         for name in names:
-            if not any(then == part / name for _, then in done) and os.path.lexists(
+            if not any(then == partial / name for _, then in done) and os.path.lexists(
                 before := target / name
             ):
                 os.rename(before, old / name)
@@ -436,14 +436,14 @@ def mark_in_use(folder: Path) -> Iterator[None]:
             os.close(handle)
 
 
-def remove_left_behind(place: Path, prefix: str, suffix: str = "") -> None:
+def remove_left_behind(parent: Path, prefix: str, suffix: str = "") -> None:
     """Remove the folders in `place`, by the beginning and the end of their names, that processes of this user held and did not remove."""
     try:
         import fcntl
 
         folders = [
             path
-            for path in place.iterdir()
+            for path in parent.iterdir()
             if path.name.startswith(prefix) and path.name.endswith(suffix)
         ]
     except (ImportError, OSError):
@@ -483,12 +483,12 @@ def held_file(path: Path, mode: int) -> Iterator[None]:
             os.close(handle)
 
 
-def remove_files_left_behind(place: Path, name: re.Pattern[str]) -> None:
+def remove_files_left_behind(parent: Path, name: re.Pattern[str]) -> None:
     """Remove the files in `place`, by their names, that processes of this user held and did not remove; none that was written a moment ago."""
     try:
         import fcntl
 
-        files = [path for path in place.iterdir() if name.fullmatch(path.name)]
+        files = [path for path in parent.iterdir() if name.fullmatch(path.name)]
     except (ImportError, OSError):
         return
     for path in files:
@@ -514,12 +514,12 @@ def holding(folder: Path) -> Iterator[bool]:
 
     Gives whether the system keeps others out: not where it has no locks. The thread that holds a folder may hold it again.
     """
-    place = Path(os.path.realpath(folder))
-    mine = (threading.get_ident(), place)
+    real = Path(os.path.realpath(folder))
+    mine = (threading.get_ident(), real)
     if mine in _mine:
         yield True
         return
-    lock = place.with_name(f".{place.name}.lock")
+    lock = real.with_name(f".{real.name}.lock")
     handle = _open_lock(lock, folder)
     _mine.add(mine)
     try:

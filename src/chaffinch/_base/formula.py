@@ -99,7 +99,7 @@ class Grammar(Generic[F]):
 
     def joined(self, *parts: list[tuple[F, ...]]) -> list[tuple[F, ...]]:
         """Return the terms of several lists."""
-        return unique(term for part in parts for term in part)
+        return unique(term for terms in parts for term in terms)
 
     def check_power(self, terms: list[tuple[F, ...]]) -> None:
         """Raise if a power has too many terms."""
@@ -109,57 +109,59 @@ class Grammar(Generic[F]):
     def sum(self) -> Expression[F]:
         """Read items with their signs."""
         sign = self.reader.accept("+", "-")
-        left = self.item()
+        total = self.item()
         if sign == "-":
-            left = (
-                Expression([], left.number == "0", left.number == "1")
-                if left.number
-                else self.negative(left)
+            total = (
+                Expression([], total.number == "0", total.number == "1")
+                if total.number
+                else self.negative(total)
             )
         while sign := self.reader.accept("+", "-"):
             right = self.item()
             if sign == "+":
-                terms = self.joined(left.terms, right.terms)
+                terms = self.joined(total.terms, right.terms)
             else:
-                gone = {frozenset(term) for term in right.terms}
-                terms = [term for term in left.terms if frozenset(term) not in gone]
+                removed = {frozenset(term) for term in right.terms}
+                terms = [term for term in total.terms if frozenset(term) not in removed]
             if right.number == "0":
-                left = Expression(terms, sign == "-", sign == "+")
+                total = Expression(terms, sign == "-", sign == "+")
             elif right.intercept:
-                left = Expression(terms, sign == "+", sign == "-")
+                total = Expression(terms, sign == "+", sign == "-")
             else:
-                left = Expression(terms, left.intercept, left.removed)
-        return left
+                total = Expression(terms, total.intercept, total.removed)
+        return total
 
     def product(self) -> Expression[F]:
         """Read factors and their crossings."""
-        left = self.interaction()
+        expression = self.interaction()
         while self.reader.accept("*"):
             right = self.interaction()
-            left = Expression(self.joined(left.terms, right.terms, self.crossed(left, right).terms))
-        return left
+            expression = Expression(
+                self.joined(expression.terms, right.terms, self.crossed(expression, right).terms)
+            )
+        return expression
 
     def interaction(self) -> Expression[F]:
         """Read what is multiplied."""
-        left = self.power()
+        expression = self.power()
         while self.reader.accept(":"):
-            left = self.crossed(left, self.power())
-        return left
+            expression = self.crossed(expression, self.power())
+        return expression
 
     def power(self) -> Expression[F]:
         """Read an atom and its power: all products of so many of its terms, of one to as many as there are."""
-        left = self.atom()
+        expression = self.atom()
         while self.reader.accept(*self.powers):
-            exponent, terms, big = self.exponent(left), left.terms, left
-            for _ in range(1, min(len(left.terms), exponent)):
-                big = self.crossed(left, big)
+            exponent, terms, big = self.exponent(expression), expression.terms, expression
+            for _ in range(1, min(len(expression.terms), exponent)):
+                big = self.crossed(expression, big)
                 terms = self.joined(terms, big.terms)
                 self.check_power(terms)
             self.reader.take()
-            left = Expression(terms)
+            expression = Expression(terms)
             if not self.chained_powers:
                 break
-        return left
+        return expression
 
     def atom(self) -> Expression[F]:
         """Read a factor or a sum in parentheses."""
@@ -171,9 +173,9 @@ class Grammar(Generic[F]):
         self.reader.shallower()
         return Expression(inner.terms, inner.intercept, inner.removed)
 
-    def crossed(self, left: Expression[F], right: Expression[F]) -> Expression[F]:
+    def crossed(self, first: Expression[F], right: Expression[F]) -> Expression[F]:
         """Return each term of the one with each of the other, factors in order of appearance."""
-        pairs = [(*a, *(f for f in b if f not in a)) for a in left.terms for b in right.terms]
+        pairs = [(*a, *(f for f in b if f not in a)) for a in first.terms for b in right.terms]
         return Expression(self.joined(pairs))
 
 
@@ -181,12 +183,12 @@ class Grammar(Generic[F]):
 class Part(Generic[F]):
     """Some columns of a design: each combination of levels of its categorical factors, times the numbers of the others.
 
-    `levels` are the codes that have a column, None for numbers; `whole` says whether the reference is among them.
+    `levels` are the codes that have a column, None for numbers; `full_rank` says whether the reference is among them.
     """
 
     factors: tuple[F, ...]
     levels: tuple[tuple[int, ...] | None, ...]
-    whole: tuple[bool, ...]
+    full_rank: tuple[bool, ...]
 
     @property
     def size(self) -> int:
@@ -219,12 +221,12 @@ class Part(Generic[F]):
             if levels is None:
                 value = value * numbers(factor)
                 continue
-            of = codes(factor)
-            place = np.full(max(int(of.max(initial=0)), *levels, 0) + 1, -1)
-            place[list(levels)] = np.arange(len(levels))
-            at = place[of]
-            inside &= at >= 0
-            column += stride * np.maximum(at, 0)
+            factor_codes = codes(factor)
+            level_index = np.full(max(int(factor_codes.max(initial=0)), *levels, 0) + 1, -1)
+            level_index[list(levels)] = np.arange(len(levels))
+            index = level_index[factor_codes]
+            inside &= index >= 0
+            column += stride * np.maximum(index, 0)
             stride *= len(levels)
         return inside, column, value
 
@@ -258,19 +260,23 @@ def parts_of(
         new = [margin for margin in margins if margin not in before]
         before.update(new)
         for margin in _join_margins(new):
-            whole = dict(margin)
-            factors = tuple(factor for factor in term if coded[factor] is None or factor in whole)
-            levels = tuple(
-                _with_column(coded[factor], whole.get(factor, False)) for factor in factors
+            full_rank = dict(margin)
+            factors = tuple(
+                factor for factor in term if coded[factor] is None or factor in full_rank
             )
-            yield Part(factors, levels, tuple(whole.get(factor, False) for factor in factors))
+            levels = tuple(
+                _with_column(coded[factor], full_rank.get(factor, False)) for factor in factors
+            )
+            yield Part(factors, levels, tuple(full_rank.get(factor, False) for factor in factors))
 
 
-def _with_column(coded: tuple[Sequence[int], int] | None, whole: bool) -> tuple[int, ...] | None:
+def _with_column(
+    coded: tuple[Sequence[int], int] | None, full_rank: bool
+) -> tuple[int, ...] | None:
     if coded is None:
         return None
     levels, reference = coded
-    return tuple(level for level in levels if whole or level != reference)
+    return tuple(level for level in levels if full_rank or level != reference)
 
 
 def _join_margins(margins: list[frozenset[tuple[F, bool]]]) -> list[frozenset[tuple[F, bool]]]:

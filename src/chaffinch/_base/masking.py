@@ -63,7 +63,12 @@ def masked_share(share: float, total: int | float, threshold: int = THRESHOLD) -
 
 
 def unknown_level(
-    thing: str, name: object, common: Iterable[object], *, of: str = "", threshold: int = THRESHOLD
+    thing: str,
+    name: object,
+    common: Iterable[object],
+    *,
+    where: str = "",
+    threshold: int = THRESHOLD,
 ) -> UnknownNameError:
     """Return the error for a name that is no level, or is made of none: the nearest and the list are of common names alone.
 
@@ -72,20 +77,20 @@ def unknown_level(
 
     Examples
     --------
-    >>> print(unknown_level("level", "nort", ["north", "south"], of=" of column 'area'"))
+    >>> print(unknown_level("level", "nort", ["north", "south"], where=" of column 'area'"))
     Unknown level 'nort' of column 'area'. Did you mean 'north'? Levels that 10 or more records have: north, south.
     >>> print(unknown_level("cell", "nort|rented", []))
     Unknown cell 'nort|rented'. Cells are listed only where 10 or more records are known to have their levels: look at the column itself.
     """
-    every = [str(one) for one in common]
-    if not every:
+    levels = [str(level) for level in common]
+    if not levels:
         rest = f"{plural(thing).capitalize()} are listed only where {threshold} or more records are known to have "
         rest += f"{'them' if thing == 'level' else 'their levels'}: look at the column itself."
-        return UnknownNameError(f"Unknown {thing} '{name}'{of}. {rest}")
+        return UnknownNameError(f"Unknown {thing} '{name}'{where}. {rest}")
     which = "that" if thing == "level" else "whose levels"
     return UnknownNameError(
-        f"Unknown {thing} '{name}'{of}.{suggestion(name, every)} "
-        f"{plural(thing).capitalize()} {which} {threshold} or more records have: {join_names(every)}."
+        f"Unknown {thing} '{name}'{where}.{suggestion(name, levels)} "
+        f"{plural(thing).capitalize()} {which} {threshold} or more records have: {join_names(levels)}."
     )
 
 
@@ -100,4 +105,4 @@ def without_levels(name: object, rare: Collection[str]) -> str:
     ('…|rented', '…')
     """
     parts = re.split(r"""(\[T\.|[\[\]|'"])""", str(name))
-    return "".join(HIDDEN if part.strip() in rare else part for part in parts)
+    return "".join(HIDDEN if section.strip() in rare else section for section in parts)

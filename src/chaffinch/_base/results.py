@@ -66,9 +66,9 @@ def to_plain(value: Any) -> Any:
             for entry in fields(value)
         }
     if isinstance(value, Mapping):
-        return {key: to_plain(part) for key, part in value.items()}
+        return {key: to_plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [to_plain(part) for part in value]
+        return [to_plain(entry) for entry in value]
     return value.tolist() if hasattr(value, "tolist") else value
 
 
@@ -86,13 +86,13 @@ def shown_parts(value: Any) -> Any:
     {'slope': None, 'points': [[0.5, 1.0]]}
     """
 
-    def shown(part: Any) -> Any:
-        return part.to_dict() if hasattr(part, "to_dict") else shown_parts(part)
+    def shown(entry: Any) -> Any:
+        return entry.to_dict() if hasattr(entry, "to_dict") else shown_parts(entry)
 
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: shown(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, list | tuple):
-        return [shown(part) for part in value]
+        return [shown(entry) for entry in value]
     return finite(value) if isinstance(value, float) else to_plain(value)
 
 
@@ -121,10 +121,10 @@ def from_plain(kind: type[T], data: Any, *, what: str) -> T:
         return parsed
     except ValidationError as error:
         fault = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        place = ".".join(str(part) for part in fault["loc"]) or "the top"
-        words = fault["msg"].rstrip(".").lower()
+        location = ".".join(str(key) for key in fault["loc"]) or "the top"
+        message = fault["msg"].rstrip(".").lower()
         raise InputError(
-            f"The data of {what} are not as they should be at '{place}': {words}."
+            f"The data of {what} are not as they should be at '{location}': {message}."
         ) from None
 
 
@@ -324,12 +324,10 @@ def not_measured(parts: Iterable[LeftOut]) -> str:
     'Not measured: delta, the attacker rf (--thorough); a regression (--formula).'
     """
     by_flag: dict[str, list[str]] = {}
-    for part in parts:
-        by_flag.setdefault(part.flag, []).append(part.what)
-    words = "; ".join(
-        f"{', '.join(dict.fromkeys(what))} ({flag})" for flag, what in by_flag.items()
-    )
-    return f"Not measured: {words}." if words else ""
+    for omitted in parts:
+        by_flag.setdefault(omitted.flag, []).append(omitted.what)
+    text = "; ".join(f"{', '.join(dict.fromkeys(what))} ({flag})" for flag, what in by_flag.items())
+    return f"Not measured: {text}." if text else ""
 
 
 KEEP_INSIDE = "Keep inside."

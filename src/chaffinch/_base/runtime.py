@@ -138,8 +138,8 @@ class Stages:
     def __call__(self, doing: str, share: float) -> None:
         """Say what is being done in the stage, and the share of that which is done."""
         name = self.names[self.number]
-        words = f"{name}: {doing}" if doing and doing != name else name
-        self.progress(f"{self.number + 1} of {len(self.names)}, {words}", share)
+        text = f"{name}: {doing}" if doing and doing != name else name
+        self.progress(f"{self.number + 1} of {len(self.names)}, {text}", share)
 
 
 @contextlib.contextmanager
@@ -197,10 +197,10 @@ def progress_bar(
         """The time that what is being done still takes, where the part that is done tells it."""
 
         def render(self, task: Task) -> Text:
-            left = seconds_left(
+            seconds = seconds_left(
                 task.completed if task.total else -1.0, (task.elapsed or 0.0) - task.fields["since"]
             )
-            return Text("" if left is None else f"{timedelta(seconds=round(left))} left")
+            return Text("" if seconds is None else f"{timedelta(seconds=round(seconds))} left")
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), Clock(), Left())
     with Bar(*columns, console=console or Screen(stderr=True), transient=True) as bar:
@@ -241,26 +241,26 @@ def progress_file(
     A reader finds a whole file at any time. What cannot be written is left out: progress stops no run.
     """
     target, start = Path(path), clock()
-    part = target.with_name(f".{target.name}.part")
-    said, since, last = "", start, start - EVERY
+    partial = target.with_name(f".{target.name}.part")
+    stage_before, since, last = "", start, start - EVERY
 
     def show(stage: str, share: float) -> None:
-        nonlocal said, since, last
+        nonlocal stage_before, since, last
         now = clock()
-        if stage == said and now - last < EVERY:
+        if stage == stage_before and now - last < EVERY:
             return
-        if stage != said:
-            said, since = stage, now
+        if stage != stage_before:
+            stage_before, since = stage, now
         last = now
-        words = {
+        status = {
             "doing": stage,
             "share": round(share, 4),
             "seconds": round(now - start, 1),
             "left": seconds_left(share, now - since),
         }
         with contextlib.suppress(OSError):
-            part.write_text(json.dumps(words), encoding="utf-8")
-            os.replace(part, target)
+            partial.write_text(json.dumps(status), encoding="utf-8")
+            os.replace(partial, target)
 
     yield show
 
@@ -274,13 +274,13 @@ def plain_lines(
     write: Callable[[str], object], clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Progress]:
     """Give a `Progress` that writes a line for each new thing that is done, from ten seconds on, with the time so far."""
-    start, said = clock(), [""]
+    start, stage_before = clock(), [""]
 
     def show(stage: str, _share: float) -> None:
         seconds = clock() - start
-        if seconds < SAID_FROM or stage == said[0]:
+        if seconds < SAID_FROM or stage == stage_before[0]:
             return
-        said[0] = stage
+        stage_before[0] = stage
         write(f"After {seconds:.0f} s: {stage}.")
 
     yield show

@@ -45,9 +45,9 @@ class Token(NamedTuple):
 def cut(text: str, pattern: re.Pattern[str] = _PATTERN) -> list[Token]:
     """Return the tokens of a text, and one for its end; signs that the pattern does not have are `bad`."""
     text = text.rstrip()
-    tokens, at = list[Token](), 0
-    while at < len(text):
-        match = pattern.match(text, at)
+    tokens, position = list[Token](), 0
+    while position < len(text):
+        match = pattern.match(text, position)
         assert match is not None
         kind = match.lastgroup or "bad"
         value = written = match[kind]
@@ -56,7 +56,7 @@ def cut(text: str, pattern: re.Pattern[str] = _PATTERN) -> list[Token]:
         elif kind == "word":
             value = re.sub(r"\\(.)", r"\1", written[1:-1])
         tokens.append(Token(kind, value, written, match.end() - len(written) + 1))
-        at = match.end()
+        position = match.end()
     return [*tokens, Token("end", "", "the end", len(text) + 1)]
 
 
@@ -81,8 +81,8 @@ class Reader:
         if len(text) > self.longest:
             raise self.too_long(text)
         self._tokens = cut(text, self.pattern)
-        if bad := next((token for token in self._tokens if token.kind == "bad"), None):
-            raise self.unknown_sign(bad)
+        if unknown := next((token for token in self._tokens if token.kind == "bad"), None):
+            raise self.unknown_sign(unknown)
 
     def too_long(self, text: str) -> InputError:
         """Return the error for a text that is too long."""
@@ -105,9 +105,9 @@ class Reader:
         """The token that comes next."""
         return self._tokens[self.place]
 
-    def since(self, place: int) -> list[Token]:
+    def since(self, start: int) -> list[Token]:
         """The tokens taken from a place on."""
-        return self._tokens[place : self.place]
+        return self._tokens[start : self.place]
 
     def take(self) -> Token:
         """Return the next token and go on."""

@@ -17,7 +17,7 @@ from .._base.errors import ChaffinchError
 from .._base.runtime import TERMINATED, raising_on_sigterm
 from .attack import attack, audit
 from .check import check
-from .command import group, stopped
+from .command import group, stopped_message
 from .compare import compare
 from .evolve import evolve
 from .frontier import frontier
@@ -75,7 +75,7 @@ def main() -> NoReturn:
         with raising_on_sigterm(_TerminatedError):  # as Ctrl-C does: nothing half-written
             app()
     except _TerminatedError:
-        typer.echo(stopped(), err=True)
+        typer.echo(stopped_message(), err=True)
         sys.exit(TERMINATED)
     except SystemExit as end:
         sys.exit(end.code)
@@ -83,7 +83,7 @@ def main() -> NoReturn:
         typer.echo(f"Error: {error}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        typer.echo(stopped(), err=True)
+        typer.echo(stopped_message(), err=True)
         sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -82,12 +82,12 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
 """What each placeholder lists."""
 
 
-def filled(text: str) -> str:
+def fill_placeholders(text: str) -> str:
     """Return a help text with its placeholders filled; braces that hold no known word stay.
 
     Examples
     --------
-    >>> filled("Some of {models}, as {A,B}.")
+    >>> fill_placeholders("Some of {models}, as {A,B}.")
     'Some of nb, svc, knn, rf, lr, as {A,B}.'
     """
     return re.sub(
@@ -97,7 +97,7 @@ def filled(text: str) -> str:
     )
 
 
-def stopped() -> str:
+def stopped_message() -> str:
     """Return what is kept of a run that Ctrl-C ended, and how to go on."""
     files = kept_files()
     what = (
@@ -331,7 +331,7 @@ class Command(TyperCommand):
         try:
             result = super().invoke(ctx)
         except KeyboardInterrupt:  # here, since typer ends on it without a word
-            echo(stopped(), err=True)
+            echo(stopped_message(), err=True)
             raise Exit(130) from None
         except Exit as end:
             if path is not None and end.exit_code in (0, 1):
@@ -365,7 +365,7 @@ class Command(TyperCommand):
         before = [(holder, holder.help, holder.hidden) for holder in holders]
         try:
             for holder in holders:
-                holder.help = filled(holder.help or "")
+                holder.help = fill_placeholders(holder.help or "")
             self._hide(everything=ctx.meta.get("all", False))
             super().format_help(ctx, formatter)
         finally:
@@ -421,7 +421,7 @@ def with_config(parameters: Sequence[Any], text: Sequence[str]) -> list[str]:
         name = key.replace("_", "-")
         check_name(f"option in '{path}'", name, options)
         if not any(
-            _spelled(option, word)
+            _gives_option(option, word)
             for option in (*options[name].opts, *options[name].secondary_opts)
             for word in text
         ):
@@ -447,7 +447,7 @@ def _name(option: Any) -> str:
     return str(max(option.opts, key=len)).lstrip("-")
 
 
-def _spelled(option: str, word: str) -> bool:
+def _gives_option(option: str, word: str) -> bool:
     """Whether a word of the command line gives an option, with its value or not."""
     return (
         word == option

@@ -61,7 +61,7 @@ def edited_schema(schema: Schema, ask: Callable[[str], str | None] = typed_answe
                 echo(MEANINGS, err=True)
                 continue
             try:
-                schema = _answered(schema, column.name, answer)
+                schema = _ask_answer(schema, column.name, answer)
             except InputError as error:
                 echo(f"  {error}", err=True)
                 continue
@@ -69,7 +69,7 @@ def edited_schema(schema: Schema, ask: Callable[[str], str | None] = typed_answe
     return schema
 
 
-def _answered(schema: Schema, name: str, answer: str) -> Schema:
+def _ask_answer(schema: Schema, name: str, answer: str) -> Schema:
     """Return the schema with one answer; SchemaError for a word that says nothing."""
     if not answer:
         return schema

@@ -211,11 +211,11 @@ def show_account(screen: Console, account: Account) -> None:
     screen.print(account.sentence, markup=False)
     show_table(HEAD, account.rows_table())
     epsilon, delta = account.spent_guarantee
-    at = f" at delta {delta:.6g}" if delta else ""
+    at_delta = f" at delta {delta:.6g}" if delta else ""
     currency = account.budget.currency
     dust = account.unspent < 1e-6 * account.budget.total  # from rounding
     screen.print(
-        f"Spent {currency} {account.spent:.6g} of {account.budget.total:.6g}, which is epsilon {epsilon:.6g}{at}; "
+        f"Spent {currency} {account.spent:.6g} of {account.budget.total:.6g}, which is epsilon {epsilon:.6g}{at_delta}; "
         f"unspent {currency} {0.0 if dust else account.unspent:.6g}.",
         markup=False,
     )

@@ -12,7 +12,7 @@ from .command import echo
 
 def open_page(
     *,
-    place: Annotated[
+    path: Annotated[
         Path | None,
         Option(
             "A table, a folder to look in, or the folder of a project.",
@@ -61,13 +61,13 @@ def open_page(
     from ..web.serving import ENTRY_FILE, address_of, entry_file, serve
 
     address = address_of(host, others=let_other_computers_connect)
-    given = Path.cwd() if place is None else place
+    given = Path.cwd() if path is None else path
     if not given.exists():
         raise FileError(f"No such file: '{given}'.")
     is_project = (given / "project.toml").is_file()
-    held = ProjectFolder.open(project or (given if is_project else default_folder(given)))
+    opened = ProjectFolder.open(project or (given if is_project else default_folder(given)))
     # A project may come from somebody else: that it names a file far off opens no folder there.
-    source, around = held.choices().source, held.folder.parent
+    source, around = opened.choices().source, opened.folder.parent
     away = bool(is_project and source) and around not in Path(source).parents
     folders = (
         Path(source).parent
@@ -79,22 +79,22 @@ def open_page(
 
     def started(address: str) -> None:
         echo(
-            f"The page is at {address}\nIts project is in {held.folder}. Stop it with Ctrl-C.",
+            f"The page is at {address}\nIts project is in {opened.folder}. Stop it with Ctrl-C.",
             err=True,
         )
         if away:
             echo(
-                f"Its table lies elsewhere, and is not read from here. To go on with it: chaffinch open {shlex.quote(source)} --project {shlex.quote(str(held.folder))}",
+                f"Its table lies elsewhere, and is not read from here. To go on with it: chaffinch open {shlex.quote(source)} --project {shlex.quote(str(opened.folder))}",
                 err=True,
             )
         if browser:
             import webbrowser
 
-            webbrowser.open(entry_file(held.path(ENTRY_FILE), address).as_uri())
+            webbrowser.open(entry_file(opened.path(ENTRY_FILE), address).as_uri())
 
     try:
         serve(
-            held,
+            opened,
             Places(folders),
             address=address,
             port=port,
@@ -102,4 +102,4 @@ def open_page(
             first=given.resolve() if given.is_file() else None,
         )
     finally:
-        held.path(ENTRY_FILE).unlink(missing_ok=True)
+        opened.path(ENTRY_FILE).unlink(missing_ok=True)

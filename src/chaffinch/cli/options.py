@@ -185,11 +185,11 @@ def show_notes(notes: Iterable[Note], *, quiet: bool = False) -> None:
     from ..table.personal.detect import PERSONAL
     from ..table.schema import note_lines
 
-    every = list(notes)
-    for note in every:
+    all_notes = list(notes)
+    for note in all_notes:
         if note.what == PERSONAL:
             echo(f"Warning: {note}", err=True)
-    for line in () if quiet else note_lines(note for note in every if note.what != PERSONAL):
+    for line in () if quiet else note_lines(note for note in all_notes if note.what != PERSONAL):
         echo(f"Note: {line}", err=True)
 
 
@@ -217,15 +217,15 @@ def show_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Console:
 
     screen, lines = console(), [tuple(row) for row in rows]
     parts = columns_that_fit(head, lines, screen.width)
-    for number, part in enumerate(parts):
+    for number, columns in enumerate(parts):
         if number:
             screen.print()
         table = Table(box=None, pad_edge=False, show_header=bool(head))
-        for j in part:
+        for j in columns:
             table.add_column(Text(head[j]) if head else "", overflow="fold")
         for line in lines:
             table.add_row(
-                *(Text(line[j]) for j in part)
+                *(Text(line[j]) for j in columns)
             )  # names may hold brackets, which are markup
         screen.print(table)
     return screen
@@ -246,11 +246,11 @@ def columns_that_fit(
     names = [len(head[j]) if head else 0 for j in range(n)]
     if sum(map(max, zip(cells, names, strict=True))) + 2 * (n - 1) <= width:
         return [list(range(n))]
-    words = [
+    word_widths = [
         max(map(len, head[j].split()), default=0) if head else 0 for j in range(n)
     ]  # a heading may break between words
-    most = max(width // 3, 1)
-    needs = [min(max(cells[j], words[j]), most) for j in range(n)]
+    max_width = max(width // 3, 1)
+    needs = [min(max(cells[j], word_widths[j]), max_width) for j in range(n)]
     parts, used = [[0]], needs[0]
     for j in range(1, n):
         if used + 2 + needs[j] > width and len(parts[-1]) > 1:
@@ -294,7 +294,7 @@ def start_arrow(threads: int | None) -> None:
         sys.meta_path.insert(0, finder)
         pa.array([0])
         finder.hides = False
-        held = (
+        blocked = (
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             if hasattr(signal, "pthread_sigmask")
             else None
@@ -304,8 +304,8 @@ def start_arrow(threads: int | None) -> None:
                 [0]
             )  # an old Arrow (17) looks again at every array: let it find pandas now, while Ctrl-C waits
         finally:
-            if held is not None:
-                signal.pthread_sigmask(signal.SIG_SETMASK, held)
+            if blocked is not None:
+                signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     if threads is not None:
         pa.set_cpu_count(thread_count(threads))
 

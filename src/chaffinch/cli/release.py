@@ -91,7 +91,7 @@ def release(
             if result.risk is not None:
                 show_findings(result.risk.cross_fit or result.risk)
         show_release(result, output, names)
-        show_lines(*_sampled(result))
+        show_lines(*_sample_sentences(result))
         show_lines(UNSEEN if result.risk is not None and UNSEEN in result.risk.about.notes else "")
         show_promise(result.model)
         if synthesis.private:
@@ -99,7 +99,7 @@ def release(
     end(result.limit, policy)
 
 
-def _sampled(result: ReleaseResult) -> list[str]:
+def _sample_sentences(result: ReleaseResult) -> list[str]:
     """Return what to say of figures that are of a sample, where tables were read batch by batch."""
     samples = [result.utility.about.sample]
     if result.risk is not None:

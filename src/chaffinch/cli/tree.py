@@ -127,8 +127,10 @@ def prune_command(
     name = request.tree.name
     certificates: list[CertificateSummary] = []
 
-    def attack_again(part: Path) -> None:
-        certificates.append(certify(part, result, label=settings.labels, records=records).summary)
+    def attack_again(partial: Path) -> None:
+        certificates.append(
+            certify(partial, result, label=settings.labels, records=records).summary
+        )
         if not certificates[0].holds:
             raise Exit(1)
 

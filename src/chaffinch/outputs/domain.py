@@ -130,7 +130,7 @@ class OutputColumn:
         if key not in self._codes:
             common = [label for label in self.labels if label in self.common]
             raise unknown_level(
-                "level", level, common, of=f" of column '{self.name}'", threshold=self.threshold
+                "level", level, common, where=f" of column '{self.name}'", threshold=self.threshold
             )
         return self._codes[key]
 

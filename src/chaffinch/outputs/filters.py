@@ -140,7 +140,7 @@ class _Conditions:
 
     def masks(self, condition: Condition, *, negated: bool = False) -> _Masks:
         if isinstance(condition, Not):
-            return self.masks(condition.part, negated=not negated)
+            return self.masks(condition.inner, negated=not negated)
         if isinstance(condition, All | AnyOf):
             parts = [self.masks(part, negated=negated) for part in condition.parts]
             together = isinstance(condition, All) != negated

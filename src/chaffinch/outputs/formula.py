@@ -296,7 +296,7 @@ def _ordered(terms: list[Term]) -> list[Term]:
 
 def _names(part: Part[Factor], fields: OutputDomain, *, safe: bool) -> list[str]:
     """The names of a part's columns as patsy prints them, or as messages may have them."""
-    whole = dict(zip(part.factors, part.whole, strict=True))
+    whole = dict(zip(part.factors, part.full_rank, strict=True))
 
     def name(factor: Factor, code: int | None) -> str:
         text = factor.safe_text if safe else factor.text

@@ -95,7 +95,7 @@ class FileBlocks:
                     ) from None
 
 
-def hashed(frame: Any, names: Sequence[str]) -> Any:
+def hash_rows(frame: Any, names: Sequence[str]) -> Any:
     """Return the named columns of a frame, a hash of each row over all hashable columns, and the
     number of its partition.
 
@@ -141,12 +141,12 @@ def _bare_schema(columns: CodeColumns) -> Schema:
     return Schema(tuple(map(code_column, columns.names, columns.sizes)))
 
 
-def summed(hashes: NDArray[np.int64]) -> int:
+def sum_hashes(hashes: NDArray[np.int64]) -> int:
     """Return the sum of hashes in 64 bits as a signed number, independent of the order of adding.
 
     Examples
     --------
-    >>> summed(np.array([2**63 - 1, 1], dtype=np.int64)) == -(2**63)
+    >>> sum_hashes(np.array([2**63 - 1, 1], dtype=np.int64)) == -(2**63)
     True
     """
     return int(
@@ -173,7 +173,7 @@ def in_utc_type(kind: pa.DataType) -> pa.DataType:
     )
 
 
-def regrouped(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:
+def regroup_batches(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:
     """Return the same rows in batches of at most `n_rows`, timestamps in UTC: Spark returns 10,000
     at a time.
     """
@@ -186,13 +186,13 @@ def regrouped(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.Rec
             n_waiting += piece.num_rows
             start += piece.num_rows
             if n_waiting == n_rows:
-                yield _joined(waiting)
+                yield _concat_batches(waiting)
                 waiting, n_waiting = [], 0
     if n_waiting:
-        yield _joined(waiting)
+        yield _concat_batches(waiting)
 
 
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _concat_batches(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return in_utc(batches[0] if len(batches) == 1 else pa.concat_batches(batches))
 
 
@@ -248,7 +248,7 @@ class WriteBlocks:
                     writer.write_batch(block)
                     blocks += 1
                     n_rows += block.column("rows")[0].as_py()
-                    checksum = summed(np.array([checksum, block.column("checksum")[0].as_py()]))
+                    checksum = sum_hashes(np.array([checksum, block.column("checksum")[0].as_py()]))
             finally:
                 if writer is not None:
                     writer.close()

@@ -20,7 +20,7 @@ from ..counts.marginal import Marginal
 from ..counts.plan import Columns
 from ..counts.tally import DENSE_CELLS, resolve
 from ..table.schema import Schema
-from .blocks import BlockSource, CodeColumns, summed
+from .blocks import BlockSource, CodeColumns, sum_hashes
 from .counting import (
     CELL_SHAPE,
     PIECE_CELLS,
@@ -32,9 +32,9 @@ from .counting import (
     ReducePieces,
     SumPieces,
     marginal_of_cells,
-    unpacked,
+    unpack_counts,
 )
-from .jobs import collected, mapped
+from .jobs import collect_table, map_partitions
 from .session import parallelism, session_of, spark_functions
 
 MAX_COLLECTED = 1 << 26
@@ -79,7 +79,7 @@ class RowsSeen:
 
     def __add__(self, other: RowsSeen) -> RowsSeen:
         checksums = np.array([self.checksum, other.checksum], dtype=np.int64)
-        return RowsSeen(self.n_rows + other.n_rows, summed(checksums))
+        return RowsSeen(self.n_rows + other.n_rows, sum_hashes(checksums))
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,9 @@ class SparkCounter:
             lengths = tuple(tables[q].n_cells for q in dense)
             pieces = self._pieces([tables[q] for q in dense])
             sums = self._checked(
-                collected(mapped(pieces, ReducePieces(SumPieces(lengths)), SPREAD_SHAPE))
+                collect_table(
+                    map_partitions(pieces, ReducePieces(SumPieces(lengths)), SPREAD_SHAPE)
+                )
             )
             # Pieces in their order: sums of fractions then do not depend on which task was first.
             sums = sums.sort_by([("clique", "ascending"), ("piece", "ascending")])
@@ -201,7 +203,7 @@ class SparkCounter:
                 .groupBy("clique", "n", word)
                 .agg(functions.count(functions.lit(1)).alias("cells"))
             )
-            sums = self._checked_cells(collected(tallies)).sort_by(
+            sums = self._checked_cells(collect_table(tallies)).sort_by(
                 [("clique", "ascending"), ("n", "ascending")]
             )
             where, counts = (
@@ -232,7 +234,7 @@ class SparkCounter:
             tuple(table.columns for table in tables),
         )
         tasks = min(MAX_TASKS, ceil(sum(table.n_cells for table in tables) / CELLS_A_TASK) or 1)
-        return mapped(self.frame, task, PIECE_SHAPE).repartition(tasks, "clique", "piece")
+        return map_partitions(self.frame, task, PIECE_SHAPE).repartition(tasks, "clique", "piece")
 
     def _dense(self, tables: Sequence[_Clique]) -> list[Marginal]:
         lengths = tuple(table.n_cells for table in tables)
@@ -242,20 +244,20 @@ class SparkCounter:
                 CodeColumns.from_schema(self.schema),
                 tuple(table.columns for table in tables),
             )
-            parts = collected(mapped(self.frame, task, PIECE_SHAPE))
+            parts = collect_table(map_partitions(self.frame, task, PIECE_SHAPE))
             sums = self._checked(
                 pa.Table.from_batches(SumPieces(lengths)(iter(parts.to_batches())))
             )
         else:
             sums = self._checked(
-                collected(mapped(self._pieces(tables), SumPieces(lengths), PIECE_SHAPE))
+                collect_table(map_partitions(self._pieces(tables), SumPieces(lengths), PIECE_SHAPE))
             )
         counts = [np.zeros(length, dtype=np.int64) for length in lengths]
         for clique, piece, places, counts_of_piece in zip(
             *(sums.column(name) for name in ("clique", "piece", "places", "counts")), strict=True
         ):
             start = piece.as_py() * PIECE_CELLS
-            indices, values = unpacked(places, counts_of_piece)
+            indices, values = unpack_counts(places, counts_of_piece)
             cells = counts[clique.as_py()][start : start + PIECE_CELLS]
             if len(indices):
                 cells[indices] = values
@@ -273,10 +275,10 @@ class SparkCounter:
             CodeColumns.from_schema(self.schema),
             tuple(table.columns for table in tables),
         )
-        return added_cells(mapped(self.frame, task, CELL_SHAPE))
+        return added_cells(map_partitions(self.frame, task, CELL_SHAPE))
 
     def _sparse(self, tables: Sequence[_Clique]) -> list[Marginal]:
-        answer = collected(self._cells(tables).limit(MAX_SPARSE_CELLS))
+        answer = collect_table(self._cells(tables).limit(MAX_SPARSE_CELLS))
         if answer.num_rows >= MAX_SPARSE_CELLS:
             raise TooLargeError(
                 f"Marginals have more than {MAX_SPARSE_CELLS:,} combinations that occur. Ask for fewer columns, or use fewer bins."
@@ -313,7 +315,9 @@ class SparkCounter:
             int.from_bytes(word[:8], "big", signed=True) for word in seen.column("cell").to_pylist()
         ]
         self.rows.check(
-            RowsSeen(sum(seen.column("n").to_pylist()), summed(np.array(hashes, dtype=np.int64)))
+            RowsSeen(
+                sum(seen.column("n").to_pylist()), sum_hashes(np.array(hashes, dtype=np.int64))
+            )
         )
         return answer.filter(pc.invert(of_rows))
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..counts.entropies import batches as runs_of
 from ..counts.marginal import Marginal, SparseCounts
 from ..counts.tally import CliqueTally
-from .blocks import BlockSource, CodeColumns, codes_of, summed
+from .blocks import BlockSource, CodeColumns, codes_of, sum_hashes
 
 PIECE_CELLS = 1 << 16
 """Cells of a piece: at most 512 KiB of counts."""
@@ -51,7 +51,7 @@ class CountPieces:
     cliques: Cliques
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from gathered(self.pieces(batches))
+        yield from gather_batches(self.pieces(batches))
 
     def pieces(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the row count and the pieces of this partition."""
@@ -63,7 +63,7 @@ class CountPieces:
             ROWS,
             0,
             n=sum(codes.n_rows for codes, _ in blocks),
-            check=summed(np.array([check for _, check in blocks], dtype=np.int64)),
+            check=sum_hashes(np.array([check for _, check in blocks], dtype=np.int64)),
         )
         n_rows = sum(codes.n_rows for codes, _ in blocks)
         for run in (
@@ -88,7 +88,7 @@ class CountPieces:
                         yield _piece(q, piece, piece_cells)
 
 
-def gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def gather_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the same rows in few batches of some megabytes: each batch sent to Spark costs as much
     as counting thousands of rows.
     """
@@ -106,7 +106,7 @@ def gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _piece(
     clique: int, piece: int, cells: NDArray[np.int64] | None = None, *, n: int = 0, check: int = 0
 ) -> pa.RecordBatch:
-    places, counts = (b"", b"") if cells is None else packed(cells)
+    places, counts = (b"", b"") if cells is None else pack_counts(cells)
     arrays = [
         pa.array([clique], pa.int32()),
         pa.array([piece], pa.int32()),
@@ -120,7 +120,7 @@ def _piece(
     )
 
 
-def packed(cells: NDArray[np.int64]) -> tuple[bytes, bytes]:
+def pack_counts(cells: NDArray[np.int64]) -> tuple[bytes, bytes]:
     """Return the indices and counts of non-zero cells, or no indices and all counts where that is
     shorter.
 
@@ -135,7 +135,7 @@ def packed(cells: NDArray[np.int64]) -> tuple[bytes, bytes]:
     ).tobytes()
 
 
-def unpacked(places: pa.Scalar, counts: pa.Scalar) -> tuple[NDArray[np.uint16], NDArray[Any]]:
+def unpack_counts(places: pa.Scalar, counts: pa.Scalar) -> tuple[NDArray[np.uint16], NDArray[Any]]:
     """Return the indices (none: all) and counts that `packed` wrote."""
     buffer = counts.as_buffer()
     if not buffer.size:
@@ -155,7 +155,7 @@ class SumPieces:
     lengths: tuple[int, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from gathered(
+        yield from gather_batches(
             _piece(*key, cells, n=n, check=check) for key, (n, check, cells) in self.sums(batches)
         )
 
@@ -172,7 +172,7 @@ class SumPieces:
                     before = rows.get(key, (0, 0))
                     rows[key] = (
                         before[0] + n.as_py(),
-                        summed(np.array([before[1], check.as_py()])),
+                        sum_hashes(np.array([before[1], check.as_py()])),
                     )
                     continue
                 if key not in cells:
@@ -180,7 +180,7 @@ class SumPieces:
                         min(PIECE_CELLS, self.lengths[key[0]] - key[1] * PIECE_CELLS),
                         dtype=np.int64,
                     )
-                indices, values = unpacked(places, counts)
+                indices, values = unpack_counts(places, counts)
                 if len(indices):
                     cells[key][indices] += values
                 else:
@@ -199,7 +199,7 @@ class ReducePieces:
     pieces: SumPieces
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from gathered(self.reduced(batches))
+        yield from gather_batches(self.reduced(batches))
 
     def reduced(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the sums of this partition's pieces."""
@@ -235,7 +235,7 @@ class CountCells:
             for places, tally in zip(positions, tallies, strict=True):
                 tally.add([codes[j] for j in places])
             n_rows += codes.n_rows
-            checks[0] = summed(np.array([checks[0], check]))
+            checks[0] = sum_hashes(np.array([checks[0], check]))
         # In place of a cell: the sum of hashes, and a word of this task's own, so that no group-by joins it with another's.
         yield cell_batch(
             ROWS,

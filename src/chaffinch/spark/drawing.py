@@ -16,7 +16,7 @@ from .._base.errors import InputError, TooLargeError
 from .._base.seeds import Seed, seed_sequence
 from ..synth.model import FittedModel, whole_rows
 from ..synth.model_file import model_from_bytes, model_to_bytes
-from .jobs import in_our_words, mapped
+from .jobs import in_our_words, map_partitions
 from .session import current_session, ready
 
 MAX_MODEL_BYTES = 1 << 30
@@ -84,7 +84,7 @@ def draw(
             next(DrawRows(task.model, 0, task.entropy, task.spawn_key).tables([0])).schema,
             prefer_timestamp_ntz=True,
         )
-    return mapped(numbers, task, shape)
+    return map_partitions(numbers, task, shape)
 
 
 def draw_task(model: FittedModel, n_rows: int | None, seed: Seed) -> DrawRows:

@@ -24,7 +24,7 @@ from .._base.errors import ClusterError, FileError
 from .._base.seeds import Seed
 from ..synth.model import FittedModel
 from .drawing import DrawRows, draw_task
-from .jobs import collected, in_our_words, mapped, reason
+from .jobs import collect_table, in_our_words, map_partitions, reason
 from .places import MANIFEST, is_address, local_path
 from .session import current_session, ready
 
@@ -115,7 +115,9 @@ def write(
             staging.mkdir(mode=0o700)
             with in_our_words():
                 numbers = session.range(0, batches, 1, tasks)
-            answer = collected(mapped(numbers, WriteRows(task, str(staging)), ROWS_SHAPE))
+            answer = collect_table(
+                map_partitions(numbers, WriteRows(task, str(staging)), ROWS_SHAPE)
+            )
             names = _sorted_files(staging, answer, batches=batches, n_rows=task.n_rows)
             check_folder(folder, overwrite=overwrite, paid=paid)  # as it is by now
             _move_into_place(staging, target)

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from .._base.errors import FileError
 from ..table.schema import Schema
-from .blocks import BLOCK_SHAPE, FILE_SHAPE, FileBlocks, RowBlocks, WriteBlocks, summed
+from .blocks import BLOCK_SHAPE, FILE_SHAPE, FileBlocks, RowBlocks, WriteBlocks, sum_hashes
 from .counter import RowsSeen, SparkCounter
-from .jobs import Task, collected, in_one_job, in_our_words, mapped, reason
+from .jobs import Task, collect_table, in_one_job, in_our_words, map_partitions, reason
 from .places import own_folder, remover
 from .session import parallelism
 
@@ -43,14 +43,16 @@ def held_codes(
     `seen`: how many rows it makes, and the sum of the hashes of those that it makes them of.
     """
     if cache is None:
-        return _persisted(mapped(rows, encode, BLOCK_SHAPE), schema, seen)
+        return _persist_blocks(map_partitions(rows, encode, BLOCK_SHAPE), schema, seen)
     address = os.fspath(cache)
     if "://" in address or (":/" in address and not Path(address).is_absolute()):
-        return _written_by_spark(mapped(rows, encode, BLOCK_SHAPE), schema, seen, session, address)
+        return _written_by_spark(
+            map_partitions(rows, encode, BLOCK_SHAPE), schema, seen, session, address
+        )
     return _written_by_workers(rows, encode, schema, seen, session, Path(address))
 
 
-def _persisted(blocks: Any, schema: Schema, seen: RowsSeen) -> SparkCounter:
+def _persist_blocks(blocks: Any, schema: Schema, seen: RowsSeen) -> SparkCounter:
     with in_our_words(), in_one_job(blocks):
         persisted = blocks.persist()
 
@@ -94,11 +96,11 @@ def _written_by_workers(
         shutil.rmtree(folder, ignore_errors=True)
 
     try:
-        files = collected(mapped(rows, WriteBlocks(encode, str(folder)), FILE_SHAPE)).sort_by(
-            [("first_row", "ascending"), ("path", "ascending")]
-        )
+        files = collect_table(
+            map_partitions(rows, WriteBlocks(encode, str(folder)), FILE_SHAPE)
+        ).sort_by([("first_row", "ascending"), ("path", "ascending")])
         written = RowsSeen(
-            sum(files.column("n").to_pylist()), summed(files.column("checksum").to_numpy())
+            sum(files.column("n").to_pylist()), sum_hashes(files.column("checksum").to_numpy())
         )
         seen.check(written)
         blocks = FileBlocks(_units(files))

@@ -51,7 +51,7 @@ class WorkerError(RuntimeError):
         )
 
 
-def guarded(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def guard_task(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a task, run on one thread; any exception becomes an error without
     values.
     """
@@ -98,18 +98,18 @@ def settle() -> bool:
     return True
 
 
-def mapped(frame: Any, task: Task, shape: str) -> Any:
+def map_partitions(frame: Any, task: Task, shape: str) -> Any:
     """Return the frame of a task's results for each partition's batches; `shape` has its column
     names and types in Spark's notation.
     """
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from chaffinch.spark.jobs import (
-            guarded,
+            guard_task,
             settle,
         )  # this function travels by value, what it calls by name
 
-        yield from guarded(task, batches)
+        yield from guard_task(task, batches)
         settle()
 
     with in_our_words():
@@ -127,7 +127,7 @@ def reason(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else "the system refused"
 
 
-def collected(frame: Any) -> pa.Table:
+def collect_table(frame: Any) -> pa.Table:
     """Return a small frame as an Arrow table: one job."""
     with in_our_words(), in_one_job(frame):
         if hasattr(frame, "toArrow"):  # Spark 4
@@ -177,7 +177,7 @@ def in_our_words() -> Iterator[None]:
     except Exception as error:
         if not _of_spark(error):
             raise
-        ours = translated(error)
+        ours = translate_error(error)
     else:
         return
     raise ours from None
@@ -190,7 +190,7 @@ def _of_spark(error: Exception) -> bool:
     )
 
 
-def translated(error: Exception) -> ChaffinchError:
+def translate_error(error: Exception) -> ChaffinchError:
     """Return our error for a Spark exception: the sentence of a task, a known cause, or the name of
     its condition.
     """

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._base.errors import ChaffinchError, FileError, InputError
 from .._base.files import may_overwrite
-from .jobs import in_our_words, reason, translated
+from .jobs import in_our_words, reason, translate_error
 
 MANIFEST = "_chaffinch.json"
 """The file that says that a folder of rows is ours, and may be replaced; readers of Parquet folders
@@ -126,7 +126,7 @@ def _no_table(address: str, error: Exception) -> ChaffinchError:
     """
     text = str(error)
     if any(word in text for word in _MIXED):
-        return _mixed(address)
+        return _mixed_files_error(address)
     if any(word in text for word in _NO_TABLE):
         return FileError(
             f"There is no table at '{address}': it is absent, empty, or holds no file of the kind that its name says (Parquet, unless it ends in .csv, .tsv or .orc)."
@@ -150,10 +150,10 @@ def _no_table(address: str, error: Exception) -> ChaffinchError:
             return FileError(f"Cannot read '{address}': {advice}.")
     with contextlib.suppress(ChaffinchError), in_our_words():
         raise error
-    return translated(error)
+    return translate_error(error)
 
 
-def _mixed(address: str) -> FileError:
+def _mixed_files_error(address: str) -> FileError:
     return FileError(
         f"The files of '{address}' have different columns or types: they are no one table. Read the ones that belong together, or write them anew as one table."
     )
@@ -173,7 +173,7 @@ def _check_alike(session: Any, frame: Any, address: str) -> None:
         with in_our_words():
             shapes = {_shape(str(_footer(jvm, conf, file).getSchema())) for file in chosen}
         if len(shapes) > 1:
-            raise _mixed(address)
+            raise _mixed_files_error(address)
         return
     try:  # Connect shows no footers: columns that some lack are found where the first file lacks them, types that differ always
         merged = session.read.option("mergeSchema", True).parquet(*chosen)
@@ -183,7 +183,7 @@ def _check_alike(session: Any, frame: Any, address: str) -> None:
     except Exception as error:
         raise _no_table(address, error) from None
     if not same:
-        raise _mixed(address)
+        raise _mixed_files_error(address)
 
 
 def _footer(jvm: Any, conf: Any, file: str) -> Any:

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from ..table.fit_schema import TableProfile
 from ..table.profile import Profile
-from .blocks import CHECK, PART, hashed, regrouped, summed
+from .blocks import CHECK, PART, hash_rows, regroup_batches, sum_hashes
 from .counter import PartitionRows, RowsSeen
-from .jobs import collected, mapped
+from .jobs import collect_table, map_partitions
 
 PROFILE_ROWS = 1 << 18
 """Rows that are profiled at a time."""
@@ -51,21 +51,21 @@ _PROFILE = pa.schema(
 Missing = tuple[Any, ...]
 
 
-def profiled(frame: Any, empty: TableProfile) -> tuple[TableProfile, PartitionRows]:
+def profile_frame(frame: Any, empty: TableProfile) -> tuple[TableProfile, PartitionRows]:
     """Return the profiles of a frame's columns, with the types of the empty ones, and the rows and
     hashes of each partition: one job.
     """
     names = tuple(empty.columns)
-    parts = mapped(
-        hashed(frame, names),
+    parts = map_partitions(
+        hash_rows(frame, names),
         ProfileRows(names, tuple(empty.columns[name].missing for name in names)),
         PROFILE_SHAPE,
     )
     for by in (("bucket", "field"), ("field",)):
-        parts = mapped(
+        parts = map_partitions(
             parts.repartition(-(-len(names) // COLUMNS_A_TASK), *by), MergeProfiles(), PROFILE_SHAPE
         )
-    answer = collected(parts).to_pylist()
+    answer = collect_table(parts).to_pylist()
     seen = PartitionRows(
         {row["part"]: RowsSeen(row["n"], row["checksum"]) for row in answer if row["field"] == ROWS}
     )
@@ -90,7 +90,7 @@ class ProfileRows:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         profiles: list[Profile] = []
         seen, partition = RowsSeen(0, 0), 0
-        for batch in regrouped(batches, PROFILE_ROWS):
+        for batch in regroup_batches(batches, PROFILE_ROWS):
             batch = batch.rename_columns([*self.names, CHECK, PART])
             if not profiles:
                 profiles = [
@@ -100,7 +100,7 @@ class ProfileRows:
                 partition = batch.column(PART)[0].as_py()
             for name, profile in zip(self.names, profiles, strict=True):
                 profile.add(batch.column(name))
-            seen += RowsSeen(batch.num_rows, summed(batch.column(CHECK).to_numpy()))
+            seen += RowsSeen(batch.num_rows, sum_hashes(batch.column(CHECK).to_numpy()))
         if profiles:
             yield _row(partition, ROWS, seen.n_rows, seen.checksum, b"")
             yield from (
@@ -124,11 +124,11 @@ class MergeProfiles:
             else:
                 groups.setdefault((row["field"], row["bucket"]), []).append(row)
         for (field, _), group in groups.items():
-            merged = _merged([row["profile"] for row in group])
+            merged = _merge_profiles([row["profile"] for row in group])
             yield _row(group[0]["part"], field, 0, 0, merged, merged=True)
 
 
-def _merged(raws: list[bytes]) -> bytes:
+def _merge_profiles(raws: list[bytes]) -> bytes:
     if len(raws) == 1:
         return raws[0]
     profile = unpacked_profile(raws[0])

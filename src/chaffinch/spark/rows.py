@@ -32,10 +32,19 @@ from ..table.rows import RAW, Draw, Names, Rows, RowsOutOfMemory, Step, Task, jo
 from ..table.schema import Note, Schema
 from ..table.table import Table
 from ..table.text import spelling_of
-from .blocks import BLOCK_ROWS, CHECK, PART, BlockSource, block_of, hashed, regrouped, summed
+from .blocks import (
+    BLOCK_ROWS,
+    CHECK,
+    PART,
+    BlockSource,
+    block_of,
+    hash_rows,
+    regroup_batches,
+    sum_hashes,
+)
 from .counter import PartitionRows, RowsSeen, SparkCounter
 from .holding import held_codes
-from .jobs import collected, in_our_words, mapped
+from .jobs import collect_table, in_our_words, map_partitions
 from .session import parallelism, session_of
 
 T = TypeVar("T")
@@ -77,12 +86,12 @@ class FrameChunks:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Table, RowsSeen]]:
         """Return the chunks of this partition."""
         total, number = RowsSeen(0, 0), 0
-        for batch in regrouped(batches, BLOCK_ROWS):
+        for batch in regroup_batches(batches, BLOCK_ROWS):
             number = batch.column(PART)[0].as_py()
             first_row = self.partitions.first_rows.get(number, 0) if self.partitions else 0
             cells = pa.Table.from_arrays(batch.columns[: len(self.names)], list(self.names))
             codes = Codes.from_columns([], [], n_rows=batch.num_rows)
-            seen = RowsSeen(batch.num_rows, summed(batch.column(CHECK).to_numpy()))
+            seen = RowsSeen(batch.num_rows, sum_hashes(batch.column(CHECK).to_numpy()))
             yield Table(RAW, cells, codes, first_row=first_row + total.n_rows), seen
             total += seen
         if self.partitions and total.n_rows:
@@ -212,7 +221,7 @@ class CountRows:
         seen, number = RowsSeen(0, 0), 0
         for batch in batches:
             number = batch.column(PART)[0].as_py() if batch.num_rows else number
-            seen += RowsSeen(batch.num_rows, summed(batch.column(CHECK).to_numpy()))
+            seen += RowsSeen(batch.num_rows, sum_hashes(batch.column(CHECK).to_numpy()))
         if seen.n_rows:
             counts = [pa.array([count]) for count in (seen.n_rows, seen.checksum)]
             yield pa.RecordBatch.from_arrays(
@@ -350,14 +359,16 @@ class RawFrame:
         """The rows and hashes of each partition in the first pass."""
         if self.counted is not None:
             return self.counted
-        answer = collected(mapped(self.select(()), CountRows(), COUNT_SHAPE)).to_pylist()
+        answer = collect_table(
+            map_partitions(self.select(()), CountRows(), COUNT_SHAPE)
+        ).to_pylist()
         return PartitionRows({row["part"]: RowsSeen(row["n"], row["checksum"]) for row in answer})
 
     def select(self, names: Sequence[str]) -> Any:
         """Return the named columns with row hashes and partition numbers. All columns are hashed,
         so that every pass has the same plan and order of rows.
         """
-        return hashed(self.frame, names)
+        return hash_rows(self.frame, names)
 
     def read(self, columns: Names) -> tuple[Any, ChunkReader]:
         """Return the named columns, or all; at least one, to know the number of rows of a chunk."""
@@ -450,7 +461,7 @@ class SparkRows(RowsOutOfMemory):
         if self.codes is not None and not task.values:
             return self.codes.reduce(task)
         frame, chunks = self.read(task.columns)
-        answer = collected(mapped(frame, Summarise(chunks, task), SUMMARY_SHAPE))
+        answer = collect_table(map_partitions(frame, Summarise(chunks, task), SUMMARY_SHAPE))
         rows = answer.drop_columns(["summary"]).to_pylist()
         self.row_source.seen.check(
             sum((RowsSeen(row["n"], row["checksum"]) for row in rows), RowsSeen(0, 0))

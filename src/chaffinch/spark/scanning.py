@@ -27,7 +27,7 @@ from .blocks import in_utc_type
 from .counter import SparkCounter
 from .holding import held_codes
 from .jobs import in_our_words
-from .profiles import profiled
+from .profiles import profile_frame
 from .rows import (
     EncodeBlocks,
     EncodeCells,
@@ -132,7 +132,7 @@ def scan(
     if declared is not None:
         check_declared(names, declared)
     source = _source(frame)
-    profiles, partitions = profiled(frame, typed_profile(source, declared))
+    profiles, partitions = profile_frame(frame, typed_profile(source, declared))
     rare_below = RARE_BELOW if declared is None else declared.rare_below
     fitted = fit_profiles(
         source, profiles, declared, rare=rare, rare_below=rare_below, threshold=threshold

@@ -16,7 +16,7 @@ from weakref import WeakSet
 import pyarrow as pa
 
 from .._base.errors import ClusterError, InputError, MissingExtraError
-from .jobs import collected, in_our_words, install_sentence
+from .jobs import collect_table, in_our_words, install_sentence
 
 PROBES = 8
 """Tasks of the self-test: workers of one kind are alike, and a job of few tasks is short."""
@@ -201,7 +201,9 @@ def check_workers(session: Any) -> Workers:
     with in_our_words():
         frame = session.range(0, PROBES, 1, PROBES).mapInArrow(probe, "versions string")
         version = str(session.version)
-    versions = {text: json.loads(text) for text in collected(frame).column("versions").to_pylist()}
+    versions = {
+        text: json.loads(text) for text in collect_table(frame).column("versions").to_pylist()
+    }
     answers = [Workers(spark=version, **facts) for facts in versions.values()]
     for workers in answers:
         _check(workers)

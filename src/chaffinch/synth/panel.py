@@ -564,7 +564,7 @@ class Panel(Settings):
         by_person = [
             text
             for text in schema.rules
-            if isinstance(rule := parse_rule(text), Determines) and rule.left == person
+            if isinstance(rule := parse_rule(text), Determines) and rule.determinant == person
         ]  # by how it is drawn
         if any(text not in (*schema.found_rules, *by_person) for text in schema.rules):
             raise InputError(

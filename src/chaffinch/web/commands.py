@@ -284,6 +284,6 @@ def _not_kept(text: str, schema: Schema) -> str:
         many = len(left_out) > 1
         named = join_names(f"'{name}'" for name in left_out)
         return f"column{'s' if many else ''} {named} {'are' if many else 'is'} left out"
-    if roles.person and not (isinstance(rule, Determines) and rule.left == roles.person):
+    if roles.person and not (isinstance(rule, Determines) and rule.determinant == roles.person):
         return "rows that are drawn for persons keep no rules yet"
     return ""

@@ -71,9 +71,9 @@ def label_of(setting: Setting) -> str:
 
 def hint_of(setting: Setting) -> str:
     """Return what an option sets, its default and its range."""
-    from ..cli.command import filled
+    from ..cli.command import fill_placeholders
 
-    text = filled(setting.help)
+    text = fill_placeholders(setting.help)
     if setting.kind not in ("whole", "number") or setting.option.read is not None:
         return text
     limits = setting.rule.removeprefix("must be ").removeprefix("must ")

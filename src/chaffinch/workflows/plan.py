@@ -131,9 +131,9 @@ def plan(
         raise InputError(
             "A plan is for a privacy budget: give a method with an epsilon, as BayesNet(epsilon=1.0)."
         )
-    promised = _promised(as_schema(schema), rows, person)
+    promised = _schema_with_rows(as_schema(schema), rows, person)
     split = chosen.plan(promised)
-    compared = _compared(chosen, neighbours)
+    compared = _methods_to_compare(chosen, neighbours)
     price = discovery_price(plan_budget(promised, chosen.budget, chosen.unit))
     if price is None:
         declared = promised if promised.sealed else declared_schema(promised)
@@ -151,7 +151,7 @@ def plan(
     )
 
 
-def _promised(schema: Schema | None, rows: int | None, person: str | None) -> Schema:
+def _schema_with_rows(schema: Schema | None, rows: int | None, person: str | None) -> Schema:
     """Return the schema that a fit would follow, with a number of rows."""
     if schema is None:
         raise undeclared_error()
@@ -164,7 +164,7 @@ def _promised(schema: Schema | None, rows: int | None, person: str | None) -> Sc
     return replace(promised, rows=schema.rows if rows is None else rows)
 
 
-def _compared(chosen: Settings, neighbours: str | None) -> list[Settings]:
+def _methods_to_compare(chosen: Settings, neighbours: str | None) -> list[Settings]:
     """Return the chosen settings, then those of the other methods with the same promise; pure and Gaussian where there is a delta."""
     promise: dict[str, Any] = {
         name: getattr(chosen, name) for name in ("epsilon", "delta", "rows_per_person")
@@ -197,13 +197,13 @@ def assumed_schema(schema: Schema, price: DiscoveryPrice, rows: int) -> Schema:
     """
     records = {column.column: column.records for column in price.columns}
     columns = [
-        _assumed(column, records.get(column.name), rows) if column.name in records else column
+        _assume_column(column, records.get(column.name), rows) if column.name in records else column
         for column in as_words(schema)
     ]
     return declared_schema(replace(schema, columns=tuple(columns), rules=()))
 
 
-def _assumed(column: Column, records: int | None, rows: int) -> Column:
+def _assume_column(column: Column, records: int | None, rows: int) -> Column:
     if column.kind != "categorical":
         # Bins of one unit, so that whole numbers have as many.
         return replace(

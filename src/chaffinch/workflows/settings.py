@@ -159,7 +159,7 @@ class SynthesisSettings(FitSettings):
 
     def record(self, synthesiser: Settings) -> dict[str, Any]:
         """Return what the synthesiser was told and how the original was read, as a report keeps it to be compared with others."""
-        told = {
+        record = {
             "keep": list(self.options.network.keep),
             "person": self.roles.person,
             "order": self.roles.order,
@@ -169,7 +169,7 @@ class SynthesisSettings(FitSettings):
             "threshold": self.reading.threshold,
             "personal": dict(self.reading.personal),
         }
-        given = {name: value for name, value in told.items() if value}
+        given = {name: value for name, value in record.items() if value}
         return {**synthesiser.plain_params(), **given}
 
 

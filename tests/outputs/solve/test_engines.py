@@ -14,7 +14,7 @@ import pytest
 
 from chaffinch import evolve
 from chaffinch._base.options import settings_of
-from chaffinch.cli.command import filled
+from chaffinch.cli.command import fill_placeholders
 from chaffinch.errors import InputError
 from chaffinch.outputs import evolve as evolving
 from chaffinch.outputs.evolve import EvolveResult
@@ -86,7 +86,7 @@ def test_an_engine_is_one_file(toy: None) -> None:
         "maxent",
         "toy",
     )
-    assert filled("{search_engines}").endswith("toy (deals out one table)")
+    assert fill_placeholders("{search_engines}").endswith("toy (deals out one table)")
     evolved = evolve(SPEC, search_engine="toy", seconds=5, seed=1)
     assert evolved.reached
     assert np.bincount(evolved.copies[0].codes[:, 0]).tolist() == [10, 20]

@@ -18,8 +18,8 @@ from chaffinch.workflows.frontier.evaluate import (
     MadeTable,
     cost_of_parting,
     divide_people,
-    filled,
-    recoded,
+    fill_missing_columns,
+    recode,
     rows_of,
     split_people,
     without_columns,
@@ -81,7 +81,7 @@ def test_a_dropped_key_is_gone_from_table_and_attack(study: FrontierStudy) -> No
 
 def test_recoding_changes_bins_and_pools(study: FrontierStudy) -> None:
     table = chaffinch.read(made_people(400))
-    coarse = recoded(table, 90, 5, 10)
+    coarse = recode(table, 90, 5, 10)
     assert coarse.schema["age"].size < table.schema["age"].size
     assert coarse.schema["town"].size < table.schema["town"].size
     assert coarse.data.equals(table.data)
@@ -209,13 +209,13 @@ def test_headline_measures_have_values() -> None:
 
 def test_a_column_that_was_left_out_has_its_commonest_value() -> None:
     first, _ = halves()
-    made = filled(first[["age", "sex", "town", "ill"]], first)
+    made = fill_missing_columns(first[["age", "sex", "town", "ill"]], first)
     assert made.column_names == list(first.columns)
     values, counts = np.unique(
         first.data.column("job").to_numpy(zero_copy_only=False), return_counts=True
     )
     assert set(made.column("job").to_pylist()) == {values[counts.argmax()]}
-    assert filled(first, first) is first
+    assert fill_missing_columns(first, first) is first
 
 
 def test_a_label_without_people_has_a_reason() -> None:

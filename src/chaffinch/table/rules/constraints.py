@@ -171,7 +171,7 @@ def _names(condition: Condition) -> Iterator[str]:
         yield condition.column.name
         yield from (operand.name for operand in condition.values if isinstance(operand, Name))
     elif isinstance(condition, Not):
-        yield from _names(condition.part)
+        yield from _names(condition.inner)
     elif isinstance(condition, Implies):
         yield from _names(condition.when)
         yield from _names(condition.then)
@@ -216,7 +216,7 @@ def _comparisons(condition: Condition, schema: Schema) -> Iterator[tuple[str, st
             _column_and_value(condition.column, "==", value, schema) for value in condition.values
         )
     elif isinstance(condition, Not):
-        yield from _comparisons(condition.part, schema)
+        yield from _comparisons(condition.inner, schema)
     elif isinstance(condition, Implies):
         yield from _comparisons(condition.when, schema)
         yield from _comparisons(condition.then, schema)
@@ -310,7 +310,7 @@ def _truth(condition: Condition, schema: Schema, columns: tuple[str, ...]) -> tu
     neither where a missing value leaves it open.
     """
     if isinstance(condition, Not):
-        true, false = _truth(condition.part, schema, columns)
+        true, false = _truth(condition.inner, schema, columns)
         return false, true
     if isinstance(condition, Implies):
         return _truth(AnyOf((Not(condition.when), condition.then)), schema, columns)

@@ -216,7 +216,7 @@ def relations_of(schema: Schema) -> tuple[Relation, ...]:
 def named_columns(rule: Rule) -> set[str]:
     """Return the columns that a relation names."""
     if isinstance(rule, Determines):
-        return {rule.left, rule.right}
+        return {rule.determinant, rule.dependent}
     assert isinstance(rule, Comparisons)
     return {
         addend.column
@@ -237,9 +237,11 @@ def relation_of(text: str, rule: Rule, schema: Schema, what: str) -> tuple[Relat
                 f"{what}: {unknown_name('column', name, names)} Words stand in quotes."
             )
     if isinstance(rule, Determines):
-        if rule.left == rule.right:
-            raise SchemaError(f"{what}: column '{rule.left}' determines itself. Name two columns.")
-        return (Function(text, rule.left, rule.right),)
+        if rule.determinant == rule.dependent:
+            raise SchemaError(
+                f"{what}: column '{rule.determinant}' determines itself. Name two columns."
+            )
+        return (Function(text, rule.determinant, rule.dependent),)
     assert isinstance(rule, Comparisons)
     asked = [_missing_column(side) for side in rule.operands]
     if any(asked):

@@ -56,26 +56,26 @@ class Confirmer:
         """Return the choice under limits: the first in the order of `ranked` that the people who were set aside do not speak against."""
         if limits.max_auc is not None:
             evaluations = self.with_aucs(evaluations, limits, worth)
-        some = ranked(evaluations, limits, worth)
-        if not some:
+        candidates = ranked(evaluations, limits, worth)
+        if not candidates:
             raise no_candidate(evaluations, limits)
         tried: list[Confirmation] = []
-        for one in some[:ATTEMPTS]:
-            tried.append(self.confirm(one.candidate, limits))
+        for evaluation in candidates[:ATTEMPTS]:
+            tried.append(self.confirm(evaluation.candidate, limits))
             if tried[-1].passed:
-                return _chosen(one, tuple(tried), limits, worth)
-        return _chosen(None, tuple(tried), limits, worth)
+                return _data_choice(evaluation, tuple(tried), limits, worth)
+        return _data_choice(None, tuple(tried), limits, worth)
 
     def with_aucs(
         self, evaluations: Sequence[Evaluation], limits: Limits, worth: str
     ) -> list[Evaluation]:
         """Return evaluations of which the most useful that keep to the other limit have a membership AUC, up to one that keeps to both."""
-        out = {one.candidate.key: one for one in evaluations}
-        for one in ranked(evaluations, Limits(limits.max_excess), worth)[:MOST_AUC]:
-            if one.risk.auc is None:
+        out = {evaluation.candidate.key: evaluation for evaluation in evaluations}
+        for evaluation in ranked(evaluations, Limits(limits.max_excess), worth)[:MOST_AUC]:
+            if evaluation.risk.auc is None:
                 self.progress("telling members from others", -1)
-                out[one.candidate.key] = self.study.with_auc(one)
-            if (out[one.candidate.key].risk.auc or 1.0) <= (limits.max_auc or 1.0):
+                out[evaluation.candidate.key] = self.study.with_auc(evaluation)
+            if (out[evaluation.candidate.key].risk.auc or 1.0) <= (limits.max_auc or 1.0):
                 break
         return list(out.values())
 
@@ -119,23 +119,23 @@ def private_candidates(
     The sensitive columns are protected in one of them where a label is there for them to hang from.
     """
     epsilon = public_candidate(epsilons).epsilon
-    some = [
+    candidates = [
         CandidateSettings(epsilon=epsilon),
         CandidateSettings(epsilon=epsilon, parents=2),
         CandidateSettings(method="fieldgroups", epsilon=epsilon),
     ]
     return tuple(
-        [*some, CandidateSettings(epsilon=epsilon, protected=tuple(sensitive))]
+        [*candidates, CandidateSettings(epsilon=epsilon, protected=tuple(sensitive))]
         if label is not None
-        else some
+        else candidates
     )
 
 
-def _chosen(
-    one: Evaluation | None, tried: tuple[Confirmation, ...], limits: Limits, worth: str
+def _data_choice(
+    chosen: Evaluation | None, tried: tuple[Confirmation, ...], limits: Limits, worth: str
 ) -> FrontierChoice:
     choice = FrontierChoice(
-        rule="data", limits=limits, worth=worth, evaluation=one, confirmations=tried
+        rule="data", limits=limits, worth=worth, evaluation=chosen, confirmations=tried
     )
     return replace(choice, sentence=choice_sentence(choice))
 
@@ -145,26 +145,26 @@ def choice_sentence(choice: FrontierChoice) -> str:
     last = choice.confirmation
     if choice.evaluation is None or last is None:
         tried = len(choice.confirmations)
-        words = "; ".join(
-            f"{one.evaluation.words}: at least {number(one.evaluation.risk.lower)}"
-            for one in choice.confirmations
+        attempts = "; ".join(
+            f"{confirmation.evaluation.words}: at least {number(confirmation.evaluation.risk.lower)}"
+            for confirmation in choice.confirmations
         )
         return (
-            f"None could be confirmed: {tried} of the settings whose estimates were within {choice.limits.description} on the people of the search failed on people it never saw ({words}). "
+            f"None could be confirmed: {tried} of the settings whose estimates were within {choice.limits.description} on the people of the search failed on people it never saw ({attempts}). "
             "Nothing is released. Allow less in the search, so that what it finds has room, or give more people."
         )
     search, unseen = choice.evaluation, last.evaluation
-    said = [f"Chosen: {search.words}."]
-    for one, whom in ((search, "of the search"), (unseen, "it never saw")):
-        risk, figure = one.risk, one.worth_of(choice.worth)
+    sentences = [f"Chosen: {search.words}."]
+    for evaluation, whom in ((search, "of the search"), (unseen, "it never saw")):
+        risk, figure = evaluation.risk, evaluation.worth_of(choice.worth)
         ends = (
             ""
             if risk.lower is None or risk.upper is None
             else f" (bounds {number(risk.lower)} to {number(risk.upper)})"
         )
         auc = "" if risk.auc is None else f", a membership AUC of {number(risk.auc)}"
-        said.append(
-            f"On the {one.people:,} people {whom} the largest excess is {number(risk.estimate)}{ends}{auc}, and {figure.title} {_value(figure.value)}."
+        sentences.append(
+            f"On the {evaluation.people:,} people {whom} the largest excess is {number(risk.estimate)}{ends}{auc}, and {figure.title} {_value(figure.value)}."
         )
     if choice.limits:
         seen = unseen.risk.detectable
@@ -178,8 +178,8 @@ def choice_sentence(choice: FrontierChoice) -> str:
             "undecided": "is undecided",
             "exceeds": "is exceeded",
         }[last.word]
-        said.append(f"The limit {word} on people the search never saw.{power}")
-    return " ".join(said)
+        sentences.append(f"The limit {word} on people the search never saw.{power}")
+    return " ".join(sentences)
 
 
 def _value(value: float | None) -> str:
@@ -195,18 +195,25 @@ def neighbours_on_front(
     evaluations: Sequence[Evaluation], chosen: CandidateSettings, worth: str
 ) -> list[tuple[str, Evaluation]]:
     """Return the settings next to the chosen on the front: the safer one, and the more useful one, those there are."""
-    own = next((one for one in evaluations if one.candidate == chosen), None)
-    if own is None or own.risk.estimate is None:
+    chosen_evaluation = next(
+        (evaluation for evaluation in evaluations if evaluation.candidate == chosen), None
+    )
+    if chosen_evaluation is None or chosen_evaluation.risk.estimate is None:
         return []
-    at = own.risk.estimate
+    chosen_risk = chosen_evaluation.risk.estimate
     others = [
-        one
-        for one in pareto(evaluations, worth)
-        if one.candidate != chosen and one.risk.estimate is not None
+        evaluation
+        for evaluation in pareto(evaluations, worth)
+        if evaluation.candidate != chosen and evaluation.risk.estimate is not None
     ]
-    safer = [one for one in others if (one.risk.estimate or 0.0) < at]
-    further = [one for one in others if (one.risk.estimate or 0.0) > at]
-    return [*(("safer", one) for one in safer[-1:]), *(("more useful", one) for one in further[:1])]
+    safer = [evaluation for evaluation in others if (evaluation.risk.estimate or 0.0) < chosen_risk]
+    further = [
+        evaluation for evaluation in others if (evaluation.risk.estimate or 0.0) > chosen_risk
+    ]
+    return [
+        *(("safer", evaluation) for evaluation in safer[-1:]),
+        *(("more useful", evaluation) for evaluation in further[:1]),
+    ]
 
 
 def changes_of(
@@ -250,7 +257,7 @@ def _change(
         if getattr(before, field.name) != getattr(after, field.name)
     )
     attack, risk, risk_ends = _moved_risk(study, first, second)
-    value, ends = _moved_worth(first, second, worth)
+    value, ends = _worth_change(first, second, worth)
     change = SettingChange(
         setting=name,
         towards=towards,
@@ -265,7 +272,7 @@ def _change(
     )
     title, higher = first.evaluation.worth_of(worth).title, first.evaluation.worth_of(worth).higher
     parts = " and ".join(
-        part for part in (_risk_words(change), _worth_words(change, title, higher)) if part
+        phrase for phrase in (_risk_words(change), _worth_words(change, title, higher)) if phrase
     )
     sentence = f"{_capital(move_words(before, after, name))} {parts or 'moves nothing that could be measured'}."
     return replace(change, sentence=sentence)
@@ -290,16 +297,16 @@ def _moved_risk(
             first.attacks[key],
         )
         pairs.append(ScoreComparison([ours, old_ours], [theirs, old_theirs], [rule, old_rule]))
-    found = contrasts(
+    excesses = contrasts(
         pairs,
         resamples=study.settings.resamples,
         seed=child(study.root, _STREAM),
         threads=study.threads,
     )
     known = [
-        (key, one)
-        for key, one in zip(shared, found, strict=True)
-        if one.value is not None and one.standard_error
+        (key, contrast)
+        for key, contrast in zip(shared, excesses, strict=True)
+        if contrast.value is not None and contrast.standard_error
     ]
     if not known:
         return "", None, None
@@ -313,19 +320,19 @@ def _moved_risk(
     return name, value, (value - half, value + half)
 
 
-def _moved_worth(
+def _worth_change(
     first: MeasuredCandidate, second: MeasuredCandidate, worth: str
 ) -> tuple[float | None, tuple[float, float] | None]:
     """The difference in worth, after less before; of a label on the same people, else with the errors of both."""
-    one, other = first.evaluation.worth_of(worth), second.evaluation.worth_of(worth)
-    if one.value is None or other.value is None:
+    before, other = first.evaluation.worth_of(worth), second.evaluation.worth_of(worth)
+    if before.value is None or other.value is None:
         return None, None
-    difference = other.value - one.value
+    difference = other.value - before.value
     if worth == "accuracy" and len(first.scores) == len(second.scores) > 1:
         return difference, mean_interval((second.scores - first.scores).tolist())
-    if one.interval is None or other.interval is None:
+    if before.interval is None or other.interval is None:
         return difference, None
-    half = 1.96 * float(np.hypot(one.error, other.error))
+    half = 1.96 * float(np.hypot(before.error, other.error))
     return difference, (difference - half, difference + half)
 
 
@@ -345,13 +352,13 @@ def move_words(before: CandidateSettings, after: CandidateSettings, name: str) -
             else ("leaving out", "putting back")
         )
         added, removed = (
-            [column for column in one if column not in other]
-            for one, other in ((new, old), (old, new))
+            [column for column in columns if column not in other]
+            for columns, other in ((new, old), (old, new))
         )
         return " and ".join(
-            f"{verb} {', '.join(display_name(column, 40) for column in some)}"
-            for verb, some in zip(verbs, (added, removed), strict=True)
-            if some
+            f"{verb} {', '.join(display_name(column, 40) for column in columns)}"
+            for verb, columns in zip(verbs, (added, removed), strict=True)
+            if columns
         )
     if name == "protect":
         return (
@@ -422,5 +429,5 @@ def _setting(name: str, value: Any) -> str:
     )
 
 
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -96,8 +96,8 @@ def divide_people(
     InputError
         If there are too few people.
     """
-    every = np.arange(table.n_rows, dtype=np.int64)
-    confirm, search = split_people(table, every, share, rng)
+    all_rows = np.arange(table.n_rows, dtype=np.int64)
+    confirm, search = split_people(table, all_rows, share, rng)
     parts = []
     if holdout is None:
         for name, rows in (("search", search), ("confirmation", confirm)):
@@ -109,7 +109,9 @@ def divide_people(
                     _persons(table, rows),
                 )
             )
-        smallest = min(min(_persons(table, fold.members) for fold in part.folds) for part in parts)
+        smallest = min(
+            min(_persons(table, fold.members) for fold in people.folds) for people in parts
+        )
         if smallest < LEAST:
             raise InputError(
                 f"Too few people to part: a search and a confirmation with two halves each need {LEAST} people in every half, at least {4 * LEAST} in all. "
@@ -132,21 +134,23 @@ def divide_people(
 
 def rows_of(parts: Sequence[PeoplePart]) -> list[set[int]]:
     """Return the rows of the data that each part looks at: no row is in two."""
-    return [set(np.concatenate([fold.members for fold in part.folds]).tolist()) for part in parts]
+    return [
+        set(np.concatenate([fold.members for fold in people.folds]).tolist()) for people in parts
+    ]
 
 
 def cost_of_parting(
-    part: PeoplePart, whole: int, detectable: tuple[float, float] | None, *, holdout: bool
+    people: PeoplePart, n_people: int, detectable: tuple[float, float] | None, *, holdout: bool
 ) -> tuple[str, ...]:
     """Return sentences on what parting people costs: in what can be seen, and in what the figures are of."""
-    made_of = part.people if holdout else part.people // 2
+    made_of = people.people if holdout else people.people // 2
     out = [
-        f"Figures of the search are of tables made of {made_of:,} people, where the release is made of {whole:,}. A smaller table is worth less; it may give more "
+        f"Figures of the search are of tables made of {made_of:,} people, where the release is made of {n_people:,}. A smaller table is worth less; it may give more "
         "away about each of its people, or less, since a larger one has more rare combinations. So the release is attacked again itself, before it is written."
     ]
     if detectable is not None:
         low, high = detectable
-        gain = sqrt(part.people / whole)
+        gain = sqrt(people.people / n_people)
         out.append(
             f"Parting costs precision: on the people of the search the attacks see an excess of {detectable_words(low)} to {detectable_words(high)}, the most and the least precise; on "
             f"all people that would be {detectable_words(low * gain)} to {detectable_words(high * gain)}. An excess below that may be there unseen."
@@ -218,38 +222,38 @@ class FrontierStudy:
         )
 
     def coded(
-        self, candidate: CandidateSettings, part: PeoplePart | None = None, fold: int = 0
+        self, candidate: CandidateSettings, people: PeoplePart | None = None, fold: int = 0
     ) -> Table:
         """Return the people that a table is made of, those of a fold or everybody, as a candidate codes them: each coding is made once.
 
         Levels, bins and rules are found in these people alone, as they would be if nobody else were there: what a release learns from its schema is in it.
         """
         rare, bins = (candidate.rare, candidate.bins) if self.space.recode else (RARE, BINS)
-        key = ("" if part is None else part.name, fold, rare, bins)
+        key = ("" if people is None else people.name, fold, rare, bins)
         with self._lock:
             known = self._codings.get(key)
         if known is None:
-            known = self.table if part is None else self.table.take(part.folds[fold].members)
-            if self.space.recode and (part is not None or (rare, bins) != (RARE, BINS)):
-                known = recoded(known, rare, bins, self.settings.threshold)
+            known = self.table if people is None else self.table.take(people.folds[fold].members)
+            if self.space.recode and (people is not None or (rare, bins) != (RARE, BINS)):
+                known = recode(known, rare, bins, self.settings.threshold)
             with self._lock:
                 self._codings[key] = known
         return without_columns(known, candidate.dropped)
 
     def evaluate(
-        self, candidate: CandidateSettings, part: PeoplePart | None = None
+        self, candidate: CandidateSettings, people: PeoplePart | None = None
     ) -> MeasuredCandidate:
         """Return what a candidate gives away and is worth, on the people of the search unless another part is named. One that cannot be fitted says why."""
-        asked = self.search if part is None else part
+        asked = self.search if people is None else people
 
         def make(_rows: NDArray[np.int64], fold: int) -> Any:
             synthesiser = synthesiser_for(
                 candidate.synthesiser(self.settings.label), self.table.schema
             )
             number = int(
-                child(self.root, _part(asked), _FIT, fold, stream_of(candidate.key)).generate_state(
-                    1
-                )[0]
+                child(
+                    self.root, _stream_number(asked), _FIT, fold, stream_of(candidate.key)
+                ).generate_state(1)[0]
                 % (1 << 31)
             )
             return TableGenerator(synthesiser).synthesis(
@@ -272,25 +276,26 @@ class FrontierStudy:
 
     def references(self) -> tuple[MeasuredCandidate, ...]:
         """Return the tables that candidates are held against: the original itself, and other people of the search."""
-        part = self.search
-        original = Evaluation(reference=ORIGINAL, part=part.name, people=part.people)
-        out = [self._measured(original, lambda rows, fold: self.table.take(rows), part, ())]
+        people = self.search
+        original = Evaluation(reference=ORIGINAL, part=people.name, people=people.people)
+        out = [self._measured(original, lambda rows, fold: self.table.take(rows), people, ())]
         cut = [
             np.random.default_rng(child(self.root, 0, _FRESH, f)).permutation(len(fold.others))
-            for f, fold in enumerate(part.folds)
+            for f, fold in enumerate(people.folds)
         ]
         half = [
             (fold.others[np.sort(c[: len(c) // 2])], fold.others[np.sort(c[len(c) // 2 :])])
-            for fold, c in zip(part.folds, cut, strict=True)
+            for fold, c in zip(people.folds, cut, strict=True)
         ]
         rest = PeoplePart(
-            part.name,
+            people.name,
             tuple(
-                replace(fold, others=kept) for fold, (_, kept) in zip(part.folds, half, strict=True)
+                replace(fold, others=others)
+                for fold, (_, others) in zip(people.folds, half, strict=True)
             ),
-            part.people,
+            people.people,
         )
-        fresh = Evaluation(reference=FRESH, part=part.name, people=part.people)
+        fresh = Evaluation(reference=FRESH, part=people.name, people=people.people)
         out.append(
             self._measured(fresh, lambda rows, fold: self._others.take(half[fold][0]), rest, ())
         )
@@ -304,21 +309,21 @@ class FrontierStudy:
         self,
         blank: Evaluation,
         make: Callable[[NDArray[np.int64], int], Any],
-        part: PeoplePart,
+        group: PeoplePart,
         dropped: Sequence[str],
     ) -> MeasuredCandidate:
-        made = [make(fold.members, number) for number, fold in enumerate(part.folds)]
+        models = [make(fold.members, number) for number, fold in enumerate(group.folds)]
         people = [
-            (self.table.take(fold.members), self._others.take(fold.others)) for fold in part.folds
+            (self.table.take(fold.members), self._others.take(fold.others)) for fold in group.folds
         ]
         folds = [
             AttackedFold(
                 without_columns(members, dropped), [table], without_columns(others, dropped)
             )
-            for (members, others), table in zip(people, made, strict=True)
+            for (members, others), table in zip(people, models, strict=True)
         ]
         attack = self.settings.attack_without(dropped)
-        root = child(self.root, _part(part), _ATTACK)
+        root = child(self.root, _stream_number(group), _ATTACK)
         questions = attack.questions(child(root, 0))
         run = attack_folds(folds, questions, attack, root, threads=self.threads)
         largest, strongest = run.largest()
@@ -335,10 +340,12 @@ class FrontierStudy:
             reason=largest.reason,
         )
         tables = [
-            MadeTable(members, filled(table, members), others)
-            for (members, others), table in zip(people, made, strict=True)
+            MadeTable(members, fill_missing_columns(table, members), others)
+            for (members, others), table in zip(people, models, strict=True)
         ]
-        worth, scores = worth_figures(tables, self.settings, child(self.root, _part(part), _WORTH))
+        worth, scores = worth_figures(
+            tables, self.settings, child(self.root, _stream_number(group), _WORTH)
+        )
         attacks: dict[str, tuple[Group, Group, Statistic]] = {
             tried.name: (members.group, others.group, members.statistic)
             for tried in run.tried
@@ -346,11 +353,11 @@ class FrontierStudy:
         }
         return MeasuredCandidate(replace(blank, risk=risk, worth=worth), attacks, scores)
 
-    def with_auc(self, evaluation: Evaluation, part: PeoplePart | None = None) -> Evaluation:
+    def with_auc(self, evaluation: Evaluation, people: PeoplePart | None = None) -> Evaluation:
         """Return an evaluation with how well members of small tables are told from others: the membership attack with few shadows, of the part's people."""
         from ...risk.membership import membership
 
-        asked = self.search if part is None else part
+        asked = self.search if people is None else people
         members = self.coded(evaluation.candidate, asked, 0)
         others = self._others.take(asked.folds[0].others)
         members, population = align(
@@ -363,7 +370,9 @@ class FrontierStudy:
         synthesiser = synthesiser_for(
             evaluation.candidate.synthesiser(self.settings.label), self.table.schema
         )
-        seed = child(self.root, _part(asked), _MEMBERSHIP, stream_of(evaluation.candidate.key))
+        seed = child(
+            self.root, _stream_number(asked), _MEMBERSHIP, stream_of(evaluation.candidate.key)
+        )
         result = membership(
             members,
             synthesiser,
@@ -396,7 +405,7 @@ class FrontierStudy:
         return tuple(out)
 
 
-def recoded(table: Table, rare: int, bins: int, threshold: int) -> Table:
+def recode(table: Table, rare: int, bins: int, threshold: int) -> Table:
     """Return a table whose levels, bins and rules are found anew in its own records: where nobody declared them, with other bins and another threshold for rare levels."""
     columns = tuple(
         replace(c, codec=None, bins=bins if c.bins == BINS else c.bins) if c.modelled else c
@@ -435,8 +444,8 @@ def stream_of(key: str) -> int:
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
 
 
-def _part(part: PeoplePart) -> int:
-    return 0 if part.name == "search" else 1
+def _stream_number(people: PeoplePart) -> int:
+    return 0 if people.name == "search" else 1
 
 
 TITLES = {
@@ -467,16 +476,18 @@ class MadeTable:
     others: Table
 
 
-def filled(made: Any, members: Table) -> Any:
+def fill_missing_columns(synthetic: Any, members: Table) -> Any:
     """Return a table with the columns that were left out of it, each with the commonest value for everybody: what somebody without them would guess."""
-    missing = [name for name in members.schema.names if name not in made.schema.names]
+    missing = [name for name in members.schema.names if name not in synthetic.schema.names]
     if not missing:
-        return made
-    data = made.data
+        return synthetic
+    data = synthetic.data
     for name in missing:
         counts = pc.value_counts(members.data.column(name).combine_chunks())
         common = counts.field("values")[int(np.argmax(counts.field("counts")))]
-        data = data.append_column(members.data.schema.field(name), pa.repeat(common, made.n_rows))
+        data = data.append_column(
+            members.data.schema.field(name), pa.repeat(common, synthetic.n_rows)
+        )
     return data.select([name for name in members.schema.names if name in data.column_names])
 
 
@@ -487,14 +498,14 @@ def worth_figures(
     out, scores = [], np.empty(0)
     for name in settings.worths:
         if name == "accuracy":
-            figure, scores = _learnt(folds, settings, seed)
+            figure, scores = _accuracy_figure(folds, settings, seed)
         else:
-            figure = _measured(name, folds, settings, seed)
+            figure = _distance_figure(name, folds, settings, seed)
         out.append(figure)
     return tuple(out), scores
 
 
-def _learnt(
+def _accuracy_figure(
     folds: Sequence[MadeTable], settings: FrontierSettings, seed: np.random.SeedSequence
 ) -> tuple[WorthFigure, Floats]:
     """Models learn from the table and predict people it was not made of."""
@@ -504,9 +515,9 @@ def _learnt(
         for fold in folds
     ]
     title = TITLES["r2" if parts[0].task == "regression" else "accuracy"]
-    if reason := next((part.reason for part in parts if part.reason), ""):
+    if reason := next((figure.reason for figure in parts if figure.reason), ""):
         return WorthFigure(name="accuracy", title=title, reason=reason), np.empty(0)
-    scores = np.concatenate([part.scores for part in parts])
+    scores = np.concatenate([figure.scores for figure in parts])
     return WorthFigure(
         name="accuracy",
         title=title,
@@ -515,7 +526,7 @@ def _learnt(
     ), scores
 
 
-def _measured(
+def _distance_figure(
     name: str, folds: Sequence[MadeTable], settings: FrontierSettings, seed: np.random.SeedSequence
 ) -> WorthFigure:
     """A measure of how near the table is to whom it was made of, its mean over folds, whose people have nobody in common."""
@@ -540,7 +551,11 @@ def _measured(
         return WorthFigure(reason=next(reason for _, _, reason in parts if reason), **same)
     value = float(np.mean(values))
     halves = [(ends[1] - ends[0]) / 2 for _, ends, _ in parts if ends is not None]
-    half = sqrt(sum(one**2 for one in halves)) / len(parts) if len(halves) == len(parts) else None
+    half = (
+        sqrt(sum(half_width**2 for half_width in halves)) / len(parts)
+        if len(halves) == len(parts)
+        else None
+    )
     return WorthFigure(
         value=value, interval=None if half is None else (value - half, value + half), **same
     )
@@ -564,12 +579,12 @@ def _overlap(fold: MadeTable, settings: FrontierSettings) -> tuple[float | None,
     without = []
     for group in range(GROUPS):
         parts = [
-            one.take(np.flatnonzero(np.arange(one.n_rows) % GROUPS != group))
-            for one in (members, table)
+            table.take(np.flatnonzero(np.arange(table.n_rows) % GROUPS != group))
+            for table in (members, table)
         ]
         try:
-            left, _ = overlap(parts[0], parts[1])
+            estimate, _ = overlap(parts[0], parts[1])
         except ChaffinchError:
-            left = None
-        without += [] if left is None else [left]
+            estimate = None
+        without += [] if estimate is None else [estimate]
     return value, jackknife(value, without, high=1.0) if len(without) == GROUPS else None, ""

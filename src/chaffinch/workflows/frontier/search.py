@@ -128,11 +128,11 @@ class Space:
         for name in self._ladders(candidate):
             ladder = LADDERS[name]
             value = getattr(candidate, name)
-            at = ladder.index(value) if value in ladder else 0
+            index = ladder.index(value) if value in ladder else 0
             out += [
-                replace(candidate, **{name: ladder[place]})
-                for place in (at - 1, at + 1)
-                if 0 <= place < len(ladder)
+                replace(candidate, **{name: ladder[position]})
+                for position in (index - 1, index + 1)
+                if 0 <= position < len(ladder)
             ]
         if candidate.method == "bayesnet":
             for column in self.sensitive:
@@ -171,13 +171,17 @@ class Space:
                 )
         budgets = [epsilon for epsilon in self.epsilons if epsilon is not None]
         if candidate.epsilon in budgets:
-            at = budgets.index(candidate.epsilon)
+            index = budgets.index(candidate.epsilon)
             out += [
-                replace(candidate, epsilon=budgets[place])
-                for place in (at - 1, at + 1)
-                if 0 <= place < len(budgets)
+                replace(candidate, epsilon=budgets[position])
+                for position in (index - 1, index + 1)
+                if 0 <= position < len(budgets)
             ]
-        return [one for one in dict.fromkeys(map(self._possible, out)) if one != candidate]
+        return [
+            neighbour
+            for neighbour in dict.fromkeys(map(self._possible, out))
+            if neighbour != candidate
+        ]
 
     def _ladders(self, candidate: CandidateSettings) -> Iterator[str]:
         if candidate.method == "bayesnet":
@@ -194,19 +198,21 @@ class Space:
 
         Another method brings its own network settings at once, and so do tables and trees the size of leaves: varied apart, they would move nothing.
         """
-        out, at = [start], start
-        if at.method != end.method:
-            at = replace(
+        out, current = [start], start
+        if current.method != end.method:
+            current = replace(
                 end,
-                rare=at.rare,
-                bins=at.bins,
-                dropped=at.dropped,
-                epsilon=at.epsilon if "fieldgroups" not in (at.method, end.method) else end.epsilon,
+                rare=current.rare,
+                bins=current.bins,
+                dropped=current.dropped,
+                epsilon=current.epsilon
+                if "fieldgroups" not in (current.method, end.method)
+                else end.epsilon,
             )
-            out.append(at)
-        if at.conditionals != end.conditionals:
-            at = replace(at, conditionals=end.conditionals, leaf=end.leaf)
-            out.append(at)
+            out.append(current)
+        if current.conditionals != end.conditionals:
+            current = replace(current, conditionals=end.conditionals, leaf=end.leaf)
+            out.append(current)
         for name in (
             "protected",
             "protect",
@@ -218,9 +224,9 @@ class Space:
             "rare",
             "bins",
         ):
-            if getattr(at, name) != getattr(end, name):
-                at = replace(at, **{name: getattr(end, name)})
-                out.append(at)
+            if getattr(current, name) != getattr(end, name):
+                current = replace(current, **{name: getattr(end, name)})
+                out.append(current)
         return out
 
 
@@ -229,28 +235,32 @@ BATCH = 4
 
 
 def next_candidates(
-    space: Space, evaluations: Sequence[Evaluation], limits: Limits, worth: str, most: int = BATCH
+    space: Space,
+    evaluations: Sequence[Evaluation],
+    limits: Limits,
+    worth: str,
+    max_candidates: int = BATCH,
 ) -> list[CandidateSettings]:
     """Return what to try next, nothing where all that could be was: always the same for the same evaluations.
 
     1. The grid, in its order.
     2. One step from each of the settings that matter in turn (`promising`), until there are enough.
     """
-    tried = {one.candidate for one in evaluations}
-    grid = [one for one in space.grid() if one not in tried]
+    tried = {evaluation.candidate for evaluation in evaluations}
+    grid = [candidate for candidate in space.grid() if candidate not in tried]
     if grid:
-        return grid[:most]
+        return grid[:max_candidates]
     out: list[CandidateSettings] = []
     steps = [
-        [one for one in space.neighbours(parent.candidate) if one not in tried]
+        [candidate for candidate in space.neighbours(parent.candidate) if candidate not in tried]
         for parent in promising(evaluations, limits, worth)
     ]
-    while len(out) < most and any(steps):
-        for some in steps:
-            while some and some[0] in out:
-                some.pop(0)
-            if some and len(out) < most:
-                out.append(some.pop(0))
+    while len(out) < max_candidates and any(steps):
+        for candidates in steps:
+            while candidates and candidates[0] in out:
+                candidates.pop(0)
+            if candidates and len(out) < max_candidates:
+                out.append(candidates.pop(0))
     return out
 
 
@@ -263,23 +273,28 @@ def promising(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> 
     front = pareto(evaluations, worth)
     limit = limits.max_excess
     if limit is None:
-        gaps = {one.candidate: gap for one, gap in zip(front, _gaps(front, worth), strict=True)}
-        return sorted(front, key=lambda one: -gaps[one.candidate])
+        gaps = {
+            evaluation.candidate: gap
+            for evaluation, gap in zip(front, _gaps(front, worth), strict=True)
+        }
+        return sorted(front, key=lambda evaluation: -gaps[evaluation.candidate])
     best = ranked(evaluations, Limits(max_excess=limit), worth)[:1]
     floor = -float("inf") if not best else best[0].worth_of(worth).rank or 0.0
     unsure = [
-        one
-        for one in evaluations
-        if one.risk.lower is not None
-        and one.risk.upper is not None
-        and one.risk.lower <= limit <= one.risk.upper
-        and (one.worth_of(worth).rank or floor) > floor
+        evaluation
+        for evaluation in evaluations
+        if evaluation.risk.lower is not None
+        and evaluation.risk.upper is not None
+        and evaluation.risk.lower <= limit <= evaluation.risk.upper
+        and (evaluation.worth_of(worth).rank or floor) > floor
     ]
-    near = sorted((*front, *unsure), key=lambda one: abs((one.risk.estimate or 0.0) - limit))
-    return list({one.candidate: one for one in (*best, *near)}.values())
+    near = sorted(
+        (*front, *unsure), key=lambda evaluation: abs((evaluation.risk.estimate or 0.0) - limit)
+    )
+    return list({evaluation.candidate: evaluation for evaluation in (*best, *near)}.values())
 
 
 def _gaps(front: Sequence[Evaluation], worth: str) -> list[float]:
-    ranks = [one.worth_of(worth).rank or 0.0 for one in front]
+    ranks = [evaluation.worth_of(worth).rank or 0.0 for evaluation in front]
     steps = [0.0, *(b - a for a, b in pairwise(ranks)), 0.0]
     return [max(a, b) for a, b in pairwise(steps)]

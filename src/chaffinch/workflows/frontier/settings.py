@@ -203,7 +203,7 @@ class FrontierSettings(Declared):
     @property
     def worths(self) -> tuple[str, ...]:
         """The purposes by name, the one that settings are chosen by first."""
-        own = [
+        purposes = [
             name
             for name, given in (
                 ("accuracy", self.label),
@@ -212,10 +212,10 @@ class FrontierSettings(Declared):
             )
             if given
         ]
-        every = own or list(HEADLINE)
-        first = [self.worth] if self.worth in every else []
+        names = purposes or list(HEADLINE)
+        first = [self.worth] if self.worth in names else []
         return (
-            tuple(dict.fromkeys([*first, *every])) if self.worth is None or first else tuple(every)
+            tuple(dict.fromkeys([*first, *names])) if self.worth is None or first else tuple(names)
         )
 
     @property
