@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,7 @@ def test_a_module_that_declares_settings_imports_nothing_heavy(module):
 
 def required(cls: Any) -> dict[str, Any]:
     """Return a value for each option without a default."""
-    values = {"path": Path("a.csv"), "word": "independent", "names": ("a",)}
+    values = {"path": Path("a.csv"), "word": "independent", "names": ("a",), "number": 1.0}
     return {name: values[entry.kind] for name, entry in settings_of(cls).items() if entry.required}
 
 
@@ -152,9 +153,15 @@ def bad_values(setting: Setting) -> list[tuple[object, str]]:
     return []
 
 
+METHODS: list[Any] = [
+    getattr(import_module(module), name)
+    for module, found in declaring(PACKAGE).items()
+    for name in found
+    if is_method(module, name) and is_dataclass(getattr(import_module(module), name))
+]
 CASES = [
     pytest.param(cls, name, id=f"{cls.__name__}-{name}")
-    for cls in CLASSES
+    for cls in (*CLASSES, *METHODS)
     for name in own_settings(cls)
 ]
 
@@ -165,7 +172,8 @@ def test_an_option_refuses_what_its_declaration_rules_out(cls, name):
     for value, words in bad_values(own_settings(cls)[name]):
         with pytest.raises(InputError) as error:
             cls.from_options(**{**required(cls), name: value})
-        assert words in str(error.value)
+        is_private = cls in METHODS and (name, value) == ("epsilon", None)
+        assert (f"{cls.__name__} needs epsilon" if is_private else words) in str(error.value)
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)

@@ -125,8 +125,6 @@ def test_settings_of_the_command_line():
     settings = settings_of(UtilitySettings)
     assert settings["svm_rows"].read("0") is None
     assert settings["models"].read("nb,rf") == ("nb", "rf")
-    with pytest.raises(InputError, match="svm_rows must be a whole number of at least 10"):
-        UtilitySettings(svm_rows=3)
 
 
 def test_files_are_read_batch_by_batch_where_asked_or_where_they_are_large(

@@ -34,7 +34,7 @@ from chaffinch.outputs.readers.pandas import table_of
 from chaffinch.outputs.readers.statsmodels import outputs_of, spec_of
 from chaffinch.outputs.records import schema_of, table_of_codes
 from chaffinch.outputs.solve.engine import Checkpoint
-from chaffinch.outputs.solve.settings import MAX_COPIES, EvolveSettings, SearchSettings
+from chaffinch.outputs.solve.settings import MAX_COPIES, EvolveSettings
 from chaffinch.outputs.solve.state import OutputError
 from chaffinch.report.evolve import evolve_page, sentence
 
@@ -413,9 +413,6 @@ def sums(half: float) -> SumSystem:
 
 def test_copies() -> None:
     assert EvolveSettings(copies=MAX_COPIES).copies == MAX_COPIES
-    for wrong in (0, MAX_COPIES + 1):
-        with pytest.raises(InputError, match="copies must lie between 1 and 100,000"):
-            EvolveSettings(copies=wrong)
 
 
 @pytest.mark.parametrize(
@@ -445,6 +442,3 @@ def test_an_allowed_error_is_for_numbers_that_are_known_in_full() -> None:
     check_max_error(0.0, counts, exact)
     with pytest.raises(InputError, match="Leave it out"):
         check_max_error(0.001, counts, printed)
-    for wrong in (-0.1, float("inf"), float("nan")):
-        with pytest.raises(InputError, match="max_error must be a number of at least 0"):
-            SearchSettings(max_error=wrong)

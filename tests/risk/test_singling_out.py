@@ -157,11 +157,6 @@ def test_the_same_seed_gives_the_same(five_letters):
     assert one == other
 
 
-def test_bad_settings_are_refused(five_letters):
-    with pytest.raises(InputError, match=r"releases must be a whole number of at least 1\. Got 0"):
-        singling_out(five_letters, copy, releases=0)
-
-
 def test_another_threshold_masks_by_it(five_letters):
     """150 records of 625 combinations: the population is told under ten, and not under 1,000."""
     options = {

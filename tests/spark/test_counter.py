@@ -76,8 +76,8 @@ def test_a_network_learnt_in_partitions_is_the_one_of_memory(data):
 def test_a_search_asks_for_entropies_once_and_for_tables_once(data, monkeypatch):
     counter = local_counter(chaffinch.read(data / "cmc.csv"), 2)
     jobs = []
-    collected = module.collected
-    monkeypatch.setattr(module, "collected", lambda frame: jobs.append(1) or collected(frame))
+    collected = module.collect_table
+    monkeypatch.setattr(module, "collect_table", lambda frame: jobs.append(1) or collected(frame))
     chaffinch.BayesNet(parents=3).fit(counter, seed=1)
     assert len(jobs) == 2
 

@@ -63,7 +63,7 @@ def with_fault(fault):
         return mapped(frame, work, shape)
 
     for module in (import_module("chaffinch.spark.holding"), counter_module):
-        module.mapped = faulty
+        module.map_partitions = faulty
 
 
 def none(task):
@@ -143,8 +143,8 @@ from chaffinch.spark import files, write
 import chaffinch
 from tests.spark.conftest import LocalSession
 
-collected = files.collected
-files.collected = lambda frame: (collected(frame), print("written", flush=True), time.sleep(60))[0]
+collect_table = files.collect_table
+files.collect_table = lambda frame: (collect_table(frame), print("written", flush=True), time.sleep(60))[0]
 write(chaffinch.load(sys.argv[1]), sys.argv[2], 150_000, seed=8, session=LocalSession(), partitions=2, overwrite=True)
 """
 

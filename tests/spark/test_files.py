@@ -91,7 +91,7 @@ def test_whatever_fails_the_old_folder_stays(model, tmp_path, monkeypatch, where
     write(model, tmp_path / "out", 7, seed=1, session=LocalSession())
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     if where == "job":
-        monkeypatch.setattr(module, "collected", lambda frame: frame.toArrow().slice(1))
+        monkeypatch.setattr(module, "collect_table", lambda frame: frame.toArrow().slice(1))
         expected = pytest.raises(ClusterError, match="other rows than they were asked for")
     else:
         rename = os.rename

@@ -190,7 +190,7 @@ def test_cached_rows_give_codes_from_the_cache_and_remember_what_was_asked(peopl
         numbers, codes = held.reduce(CodesInOrder("wife_age", False))
         assert (numbers, codes) == (list(range(700)), want.code("wife_age").tolist())
         counts = counter_of(with_groups(held)).marginals([(GROUP,), ("wife_age",)])
-        monkeypatch.setattr("chaffinch.spark.counter.mapped", None)  # nor counts again
+        monkeypatch.setattr("chaffinch.spark.counter.map_partitions", None)  # nor counts again
         again = counter_of(with_groups(held)).marginals([(GROUP,), ("wife_age",)])
         assert all(mine is other for mine, other in zip(counts, again, strict=True))
         assert held.once("x", lambda _: 1) == held.once("x", lambda _: 2) == 1

@@ -147,7 +147,7 @@ def test_a_task_that_fails_after_counting_and_is_tried_again_changes_nothing(
         return jobs.map_partitions(frame, work, shape)
 
     for module in (import_module("chaffinch.spark.holding"), profiles, counter_module):
-        monkeypatch.setattr(module, "mapped", fails_once)
+        monkeypatch.setattr(module, "map_partitions", fails_once)
     want = chaffinch.MemoryCounter(chaffinch.read(odd_people, schema=scanned.schema)).marginals(
         [("word", "flag")]
     )[0]

@@ -5,11 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
-from chaffinch.errors import InputError
 from chaffinch.stats.sampled import SampledRecords, hash_key
-from chaffinch.utility import UtilitySettings
 
 
 def sampled(chosen: int, of: int, **more: int) -> SampledRecords:
@@ -42,12 +39,6 @@ def test_small_numbers_are_masked_and_no_sample_is_called_whole_for_that():
     assert (few.original, few.of_original, few.holdout, few.of_holdout) == (1000, 1000, "<10", 2000)
     assert not few.all_records
     assert "<10 of 2,000 holdout" in few.saying([], ["GCAP"]).sentences[1]
-
-
-@pytest.mark.parametrize("rows", [0, 99, 2.5, True])
-def test_samples_of_few_are_refused(rows):
-    with pytest.raises(InputError, match="sample_rows must be a whole number of at least 100"):
-        UtilitySettings(sample_rows=rows)
 
 
 def test_keys_differ_by_stream():

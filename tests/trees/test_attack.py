@@ -228,8 +228,6 @@ def test_data_that_do_not_fit_are_refused():
         trees.audit(plain, columns=x.T)
     with pytest.raises(InputError, match="no records"):
         trees.audit(plain, columns=x.T[:, :0], labels=[y[:0]])
-    with pytest.raises(InputError, match="at_least must be a whole number of at least 2"):
-        trees.audit(plain, at_least=1)
     numbers = read_model(DecisionTreeRegressor().fit(x, y))
     with pytest.raises(InputError, match="does not hold numbers"):
         trees.audit(numbers, columns=x.T, labels=[y.astype(str)])

@@ -194,8 +194,6 @@ def test_what_cannot_be_pruned_says_why():
     assert_safe_differences(prune(weighted, columns=x.T, labels=[y]).model, x, y, 2)
     with pytest.raises(InputError, match="even its root"):
         prune(DecisionTreeRegressor().fit(x[:3], [1.0, 2.0, 3.0]))
-    with pytest.raises(InputError, match="at_least must be a whole number of at least 2"):
-        prune(weighted, at_least=1)
 
 
 def every_pruning(tree, node=0):

@@ -240,11 +240,6 @@ def test_values_that_are_no_level_are_counted_by_the_threshold(people_of_two_are
     )
 
 
-def test_a_threshold_of_none_is_refused():
-    with pytest.raises(InputError, match=r"threshold must be a whole number of at least 1\. Got 0"):
-        chaffinch.check(DOCUMENT, "people.csv", threshold=0, **ASK)
-
-
 def test_the_rules_alone_and_some_outputs(people_of_two_areas):
     """The same findings as the whole check has, and one output is judged without those that are not asked for."""
     document = {**DOCUMENT, "outputs": [TABLE, {**TABLE, "name": "u", "where": "area == 'north'"}]}

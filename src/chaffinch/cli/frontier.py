@@ -21,6 +21,7 @@ from .options import (
     Title,
     show_lines,
     show_promise,
+    written_line,
 )
 
 if TYPE_CHECKING:
@@ -106,17 +107,11 @@ def frontier(
 
 
 def _show(done: Delivery, output: Path, resumed: int) -> None:
-    from ..workflows.run import CONFIDENTIAL, TO_RELEASE
+    from ..workflows.run import CONFIDENTIAL
 
     result = done.result
     if resumed:
         echo(f"Went on from {count_noun(resumed, 'setting')} that '{output}' held.", err=True)
-    leaving = [name for name in done.names if name.startswith(f"{TO_RELEASE}/")]
-    wrote = (
-        f"Wrote {output}: {', '.join(leaving)} to leave once you decide so, the rest in {CONFIDENTIAL}/."
-        if leaving
-        else f"Wrote {output}: nothing to leave, all in {CONFIDENTIAL}/."
-    )
     asked = (
         ""
         if result.choice is not None or result.about.stopped.startswith("Stopped")
@@ -126,7 +121,7 @@ def _show(done: Delivery, output: Path, resumed: int) -> None:
         f"{count_noun(len(result.evaluations), 'setting')} tried, {len(result.front())} on the front. {result.about.stopped}",
         *([result.choice.sentence] if result.choice else []),
         *([asked] if asked else []),
-        wrote,
+        written_line(output, done.names),
         f"The page to decide by: {output / CONFIDENTIAL / 'frontier.html'}",
     )
     if done.release is not None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
 
-from .._base.errors import LedgerError
+from .._base.errors import LedgerError, join_names
 from .._base.options import FILES, MEASURE, PRIVACY, RUN, Declared, Option
 from .command import Exit, echo
 
@@ -197,6 +197,17 @@ def show_promise(model: Model | None) -> None:
     """Say what is promised, in one sentence."""
     if model is not None and model.privacy is not None:
         echo(model.privacy.sentence, err=True)
+
+
+def written_line(output: Path, names: Iterable[str]) -> str:
+    """Return which files of a folder are meant to leave; a folder of files by its own name."""
+    from ..workflows.run import CONFIDENTIAL, TO_RELEASE
+
+    files = [name for name in names if name.startswith(f"{TO_RELEASE}/")]
+    leaving = join_names(dict.fromkeys("/".join(name.split("/")[:2]) for name in files))
+    if not leaving:
+        return f"Wrote {output}: nothing to leave, all in {CONFIDENTIAL}/."
+    return f"Wrote {output}: {leaving} to leave once you decide so, the rest in {CONFIDENTIAL}/."
 
 
 def show_lines(*lines: str) -> None:

@@ -18,6 +18,7 @@ from .options import (
     ReportRequest,
     show_lines,
     show_promise,
+    written_line,
 )
 
 if TYPE_CHECKING:
@@ -101,11 +102,9 @@ def release(
 
 def _sample_sentences(result: ReleaseResult) -> list[str]:
     """Return what to say of figures that are of a sample, where tables were read batch by batch."""
-    samples = [result.utility.about.sample]
-    if result.risk is not None:
-        samples.append(result.risk.about.sample)
-        if result.risk.cross_fit is not None:
-            samples.append(result.risk.cross_fit.about.sample)
+    risk = result.risk
+    studies = [result.utility, risk, None if risk is None else risk.cross_fit]
+    samples = [study.about.sample for study in studies if study is not None]
     return [" ".join(sample.sentences) for sample in samples if sample is not None]
 
 
@@ -122,21 +121,12 @@ def _fate(result: ReleaseResult, output: Path) -> str:
 
 def show_release(result: ReleaseResult, output: Path, names: Sequence[str]) -> None:
     """Print what to decide by in five lines, what was not measured and what was written among them, and where the page is."""
-    from .._base.errors import join_names
     from .._base.results import not_measured
-    from ..workflows.run import CONFIDENTIAL, TO_RELEASE
+    from ..workflows.run import CONFIDENTIAL
 
-    wrote = f"Wrote {output}: nothing to leave, all in {CONFIDENTIAL}/."
-    leaving = list(
-        dict.fromkeys(
-            "/".join(name.split("/")[:2]) for name in names if name.startswith(f"{TO_RELEASE}/")
-        )
-    )  # a folder of files by its own name
-    if leaving:
-        wrote = f"Wrote {output}: {join_names(leaving)} to leave once you decide so, the rest in {CONFIDENTIAL}/."
     show_lines(
         *(f"{answer.question} {answer.sentence}" for answer in result.decision.answers),
         not_measured(result.left_out),
-        wrote,
+        written_line(output, names),
         f"The page to decide by: {output / CONFIDENTIAL / 'report.html'}",
     )

@@ -356,8 +356,13 @@ class LocalOriginal:
     ) -> Table | None:
         """Draw a synthesis, write it where an output is named, look its rows up, and return it where it is held."""
         equal, compared, batches = 0, 0, []
-        schema = without_weight(self.rows.empty).schema
-        with self._writer(synthesis, copy) as write:
+        schema, outputs = without_weight(self.rows.empty).schema, synthesis.outputs
+        writer: AbstractContextManager[Callable[[Table], object]] = (
+            table_writer(outputs[copy], paid=self.private)
+            if outputs
+            else nullcontext(lambda table: None)
+        )
+        with writer as write:
             for batch in self._batches(synthesis, model, synthesis.stream(copy + 1)):
                 with synthesis.clock.timed("write"):
                     write(batch)
@@ -376,13 +381,6 @@ class LocalOriginal:
             before = synthesis.looked_up or 0
             synthesis.looked_up = None if keyed.all_rows else compared + before
         return as_written(join_tables(batches)) if batches else None
-
-    def _writer(
-        self, synthesis: Synthesis, copy: int
-    ) -> AbstractContextManager[Callable[[Table], object]]:
-        if not synthesis.outputs:
-            return nullcontext(lambda table: None)
-        return table_writer(synthesis.outputs[copy], paid=self.private)
 
     def _batches(self, synthesis: Synthesis, model: Any, seed: Any) -> Iterator[Table]:
         rows, run, keep = self.rows, synthesis.run, synthesis.settings.options.network.keep

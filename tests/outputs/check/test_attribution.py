@@ -16,7 +16,6 @@ from chaffinch.outputs.check.attribution import (
     measures_of,
     tcap_of_dataset,
 )
-from chaffinch.outputs.check.settings import CheckSettings
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.risk.attribution import tcap as measures
 from chaffinch.risk.attribution.tcap import tcap
@@ -136,8 +135,6 @@ def test_threads_change_nothing():
 def test_attacks_that_cannot_be():
     with pytest.raises(InputError, match="at least one other column"):
         attack_of(FIELDS, ["y"], "y")
-    with pytest.raises(InputError, match="tau must be above"):
-        CheckSettings(tau=0.5)
     wide = OutputDomain(
         (
             *(OutputColumn(name, tuple(range(40_000))) for name in "abcdefg"),

@@ -206,8 +206,3 @@ def test_the_rule_from_seconds_to_proposals(spec):
         assert proposals_of(asked, problem, 200, default=2.0) == expected
     with pytest.raises(InputError, match="Give seconds or proposals, not both"):
         SearchSettings(seconds=1.0, proposals=17)
-    for wrong in (0.0, -1.0, float("inf"), float("nan")):
-        with pytest.raises(InputError, match="seconds must be a number above 0"):
-            SearchSettings(seconds=wrong)
-    with pytest.raises(InputError, match="proposals must lie between 1 and"):
-        evolve(spec, proposals=0)

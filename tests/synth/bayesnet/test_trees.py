@@ -177,8 +177,6 @@ def test_weights_count():
 def test_bad_use_is_named():
     with pytest.raises(InputError, match="Trees have no private fit"):
         BayesNet(conditionals="trees", epsilon=1.0)
-    with pytest.raises(InputError, match="leaf must be a whole number of at least 1"):
-        BayesNet(leaf=0)
     with pytest.raises(InputError, match="conditionals"):
         BayesNet(conditionals="forest")
     with pytest.raises(InputError, match="A panel has tables"):
