@@ -19,7 +19,7 @@ import typer
 import chaffinch
 from chaffinch._base.options import PANELS, Setting, settings_of
 from chaffinch.cli.app import app
-from chaffinch.cli.command import filled
+from chaffinch.cli.command import fill_placeholders
 
 COMMANDS = Path(__file__).parents[1] / "commands"
 SOURCE = Path(chaffinch.__file__).parent
@@ -63,7 +63,7 @@ def option_table(command: Any) -> str:
 
 def _words(parameter: Any) -> str:
     """The help of a parameter, as a cell of a table."""
-    help_text = filled(parameter.help or "")
+    help_text = fill_placeholders(parameter.help or "")
     shown = parameter.param_type_name == "option" and parameter.show_default
     if (
         shown
@@ -105,7 +105,7 @@ def keyword_types() -> str:
         keys = []
         for name, setting in settings_of(cls).items():
             if name not in explicit[cls]:
-                text = filled(setting.help).replace("\\", "\\\\")
+                text = fill_placeholders(setting.help).replace("\\", "\\\\")
                 keys += [f"    {name}: {_type_text(_hint(cls, setting), setting, imports)}"]
                 keys += [f'    """{text}"""']
         title = f"{cls.__name__.removesuffix('Settings')}Options"
