@@ -329,26 +329,20 @@ def plan_attackers(
     reasons: dict[tuple[str, str], list[Attacker]] = {}
     for attacker in attackers_of_kind(*STUDIED):
         missing = attacker.missing(available)
-        why: tuple[str, str] | None = None
+        needed = " and ".join(NEEDS[need][0] for need in missing)
         if named is not None and attacker.name in named and missing and "releases" not in missing:
-            needed = " and ".join(NEEDS[need][0] for need in missing)
             raise InputError(
                 f"Attacker '{attacker.name}' needs {needed}. Name them, or leave it out."
             )
         if missing:
-            why = (
-                f"needs {' and '.join(NEEDS[need][0] for need in missing)}",
+            why: tuple[str, str] | None = (
+                f"needs {needed}",
                 ", ".join(NEEDS[need][1] for need in missing),
             )
         elif attacker.named_only and attacker.name not in (named or ()):
             continue
-        elif named is not None:
-            if not {attacker.name, attacker.group, attacker.kind} & set(named):
-                why = "was not named", "--attackers"
-        elif attacker.learns and n_key_sets > MOST_SETS_FOR_LEARNERS:
-            why = "is left out with many sets of keys", f"--attackers {attacker.kind}"
-        elif attacker.thorough and not thorough:
-            why = "takes long", THOROUGH
+        else:
+            why = _why_not(attacker, named, n_key_sets, thorough)
         if why is None:
             chosen.append(attacker)
         else:
@@ -358,6 +352,20 @@ def plan_attackers(
         needed, flag = NEEDS[NEEDS_OF_KIND[kind][0]]
         left_out.append(LeftOut(KINDS[kind], flag, f"needs {needed}", unmet=True))
     return AttackPlan(tuple(chosen), tuple(left_out))
+
+
+def _why_not(
+    attacker: Attacker, named: Sequence[str] | None, n_key_sets: int, thorough: bool
+) -> tuple[str, str] | None:
+    """Return why an attacker that could run is left out, and the option that would have it; None where it runs."""
+    if named is not None:
+        asked = {attacker.name, attacker.group, attacker.kind} & set(named)
+        return None if asked else ("was not named", "--attackers")
+    if attacker.learns and n_key_sets > MOST_SETS_FOR_LEARNERS:
+        return "is left out with many sets of keys", f"--attackers {attacker.kind}"
+    if attacker.thorough and not thorough:
+        return "takes long", THOROUGH
+    return None
 
 
 def _left_out(reason: str, flag: str, attackers: Sequence[Attacker]) -> LeftOut:

@@ -208,29 +208,38 @@ def _without(promise: str) -> str:
 
 def _plain_params(settings: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
     for name, value in settings.items():
+        key = f"{before}{name}"
         if isinstance(value, Settings):
-            yield f"{before}{name}", value.name
-            yield from _plain_params(value.plain_params(), f"{before}{name}.")
-        elif is_dataclass(value) and not isinstance(value, type):
+            yield key, value.name
+            yield from _plain_params(value.plain_params(), f"{key}.")
+        elif _is_flat(value):
             parts = {field.name: getattr(value, field.name) for field in fields(value)}
-            listable = all(isinstance(value, str | int | float | None) for value in parts.values())
-            yield from (
-                _plain_params(parts, f"{before}{name}.")
-                if listable
-                else [(f"{before}{name}", type(value).__name__)]
-            )
-        elif isinstance(value, str | int | float):
-            yield f"{before}{name}", value
-        elif isinstance(value, list | tuple | set | frozenset):
-            yield (
-                f"{before}{name}",
-                [
-                    entry if isinstance(entry, str | int | float) else str(to_plain(entry))
-                    for entry in value
-                ],
-            )
+            yield from _plain_params(parts, f"{key}.")
         elif value is not None:
-            yield f"{before}{name}", type(value).__name__
+            yield key, _plain_value(value)
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether a value is a dataclass of words and numbers."""
+    return (
+        is_dataclass(value)
+        and not isinstance(value, type)
+        and all(
+            isinstance(getattr(value, field.name), str | int | float | None)
+            for field in fields(value)
+        )
+    )
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, str | int | float):
+        return value
+    if isinstance(value, list | tuple | set | frozenset):
+        return [
+            entry if isinstance(entry, str | int | float) else str(to_plain(entry))
+            for entry in value
+        ]
+    return type(value).__name__
 
 
 def _default(field: Any) -> Any:

@@ -6,7 +6,7 @@ Sedlmeyr, section 3.2, with counts where its code has shares, and the way to a n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -285,31 +285,23 @@ def attack_trees(
     if (columns is None) != (labels is None):
         raise InputError("Data are columns and labels: give both, or neither.")
     names = [label] if isinstance(label, str) else list(label)
-    tried, real, value_leaves = None, None, None
+    audit = TreeAudit(
+        model, at_least, None, None, None, None, reason=model.no_counts, threshold=threshold
+    )
+    real: Ensemble | None = None
     if columns is not None and labels is not None:
         data = checked_data(model, columns, labels)
         real = recount(model, *data)
-        tried = tuple(
-            tries(model, i, *data, names, at_least=at_least, max_tries=max_tries)
-            for i in range(len(model.trees))
+        audit = replace(
+            audit,
+            tries=tuple(
+                tries(model, i, *data, names, at_least=at_least, max_tries=max_tries)
+                for i in range(len(model.trees))
+            ),
+            value_leaves=_value_leaves(model, data, at_least),
         )
-        if model.kind == "regression" and not model.boosted:
-            value_leaves = sum(
-                int((~safe_values(tree, *data, at_least)[tree.leaves]).sum())
-                for tree in model.trees
-            )
     if not model.counted:
-        nothing = (None, None, None, None)
-        return TreeAudit(
-            model,
-            at_least,
-            *nothing,
-            tried,
-            None,
-            model.no_counts,
-            value_leaves=value_leaves,
-            threshold=threshold,
-        )
+        return audit
     predicates: list[Predicate] = []
     vulnerable, confirmed = 0, 0
     counted = [(i, tree) for i, tree in enumerate(model.trees) if tree.tells(model.kind)]
@@ -326,17 +318,7 @@ def attack_trees(
             confirmed += int(((now > 0) & (now < at_least)).sum())
     reason = "" if model.counts_known else _partly(model)
     if reason and not predicates:  # nothing in a part of the trees is no all-clear
-        nothing = (None, None, None, None)
-        return TreeAudit(
-            model,
-            at_least,
-            *nothing,
-            tried,
-            None,
-            reason,
-            value_leaves=value_leaves,
-            threshold=threshold,
-        )
+        return replace(audit, reason=reason)
     if real is not None:
         exposed, among = _exposed_rows(real, data, at_least)
     else:
@@ -344,26 +326,33 @@ def attack_trees(
             (_exposure(tree, model.kind, at_least) for _, tree in counted),
             key=lambda pair: pair[0] / max(pair[1], 1),
         )
-    wide = (
-        [open_to_value(tree, at_least) for tree in model.trees]
-        if model.kind == "regression"
-        else []
+    return replace(
+        audit,
+        predicates=tuple(predicates),
+        n_exposed=exposed,
+        share=exposed / max(among, 1),
+        vulnerable_trees=vulnerable,
+        checked=None if real is None else (len(predicates), confirmed),
+        reason=reason,
+        open_leaves=_open_leaves(model, at_least),
     )
-    known = [n for n in wide if n is not None]
-    return TreeAudit(
-        model,
-        at_least,
-        tuple(predicates),
-        exposed,
-        exposed / max(among, 1),
-        vulnerable,
-        tried,
-        None if real is None else (len(predicates), confirmed),
-        reason,
-        open_leaves=sum(known) if known else None,
-        value_leaves=value_leaves,
-        threshold=threshold,
+
+
+def _value_leaves(model: Ensemble, data: tuple[Any, Any], at_least: int) -> int | None:
+    """The leaves of a regression in which a label above, or below, what the leaf says isolates records of the data."""
+    if model.kind != "regression" or model.boosted:
+        return None
+    return sum(
+        int((~safe_values(tree, *data, at_least)[tree.leaves]).sum()) for tree in model.trees
     )
+
+
+def _open_leaves(model: Ensemble, at_least: int) -> int | None:
+    """The same leaves by counts alone; None where no tree tells."""
+    if model.kind != "regression":
+        return None
+    known = [n for tree in model.trees if (n := open_to_value(tree, at_least)) is not None]
+    return sum(known) if known else None
 
 
 def exposed_cells(tree: Tree, kind: Kind, at_least: int) -> list[tuple[int, int, int]]:

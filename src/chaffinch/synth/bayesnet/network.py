@@ -208,53 +208,27 @@ def make_rules(columns: Sequence[str], constraints: Constraints) -> Rules:
     """Return the rules that constraints amount to; raise where they contradict each other."""
     names = tuple(columns)
     _check(names, constraints)
-    max_parents, label, sensitive, order, root = (
-        constraints.max_parents,
-        constraints.label,
-        constraints.sensitive,
-        constraints.order,
-        constraints.root,
-    )
-    d, index = len(names), {name: i for i, name in enumerate(names)}
-    allowed = ~np.eye(d, dtype=bool)
-    blocks = [tuple(range(d))]
+    index = {name: i for i, name in enumerate(names)}
+    allowed = ~np.eye(len(names), dtype=bool)
     must: list[set[int]] = [set() for _ in names]
-    if sensitive:
-        hidden = [index[name] for name in sensitive]
-        allowed[:, hidden] = False
-        allowed[hidden, :] = False
-        if constraints.protect == "together":
-            for child in hidden:
-                allowed[child, hidden] = True
-                allowed[child, child] = False
-        rest = [i for i in range(d) if i not in hidden]
-        blocks = [tuple(hidden), tuple(rest)]
-        if label is not None:
-            first = index[label]
-            allowed[hidden, first] = True
-            allowed[first, :] = False
-            blocks = [(first,), tuple(hidden), tuple(i for i in rest if i != first)]
-            if constraints.protect == "separate":
-                for child in hidden:
-                    must[child].add(first)
+    blocks = [tuple(index.values())]
+    if constraints.sensitive:
+        blocks = _protect_columns(constraints, index, allowed, must)
     if constraints.keep:
-        copied = [index[name] for name in constraints.keep]
-        outside = [i for i in range(d) if i not in copied]
-        allowed[np.ix_(copied, outside)] = False
+        copied = {index[name] for name in constraints.keep}
+        outside = [i for i in index.values() if i not in copied]
+        allowed[np.ix_(sorted(copied), outside)] = False
         blocks = [tuple(i for i in block if i in copied) for block in blocks] + [
             tuple(i for i in block if i not in copied) for block in blocks
         ]
-    if root is not None:
-        allowed[index[root], :] = False
-        blocks = [(index[root],)] + [
-            tuple(i for i in block if i != index[root]) for block in blocks
-        ]
-    if order is not None:
-        position = {index[name]: i for i, name in enumerate(order)}
-        for child in range(d):
-            for parent in range(d):
-                allowed[child, parent] &= position[parent] < position[child]
-        blocks = [tuple(index[name] for name in order)]
+    if constraints.root is not None:
+        root = index[constraints.root]
+        allowed[root, :] = False
+        blocks = [(root,)] + [tuple(i for i in block if i != root) for block in blocks]
+    if constraints.order is not None:
+        blocks = [tuple(index[name] for name in constraints.order)]
+        position = np.argsort(blocks[0])
+        allowed &= position < position[:, None]
     for source, target in constraints.forbid:
         allowed[index[target], index[source]] = False
     for source, target in constraints.require:
@@ -264,25 +238,54 @@ def make_rules(columns: Sequence[str], constraints: Constraints) -> Rules:
                 "rules it out. Drop one of the two."
             )
         must[index[target]].add(index[source])
-    for i, parents in enumerate(must):
-        for parent_at in parents:
-            if not allowed[i, parent_at]:
-                raise InputError(
-                    f"Sensitive column '{names[i]}' has the label as its only parent, but a kept column or a forbidden edge rules "
-                    f"{names[parent_at]}:{names[i]} out. Drop it, keep the label too, or use protect = 'together'."
-                )
-        if len(parents) > max_parents:
-            raise InputError(
-                f"Column '{names[i]}' must have {len(parents)} parents, but parents = {max_parents}. Raise it."
-            )
-    return Rules(
+    rules = Rules(
         names,
-        max_parents,
+        constraints.max_parents,
         allowed,
-        tuple(tuple(sorted(p)) for p in must),
-        tuple(b for b in blocks if b),
-        order is not None,
+        tuple(tuple(sorted(parents)) for parents in must),
+        tuple(block for block in blocks if block),
+        constraints.order is not None,
     )
+    _check_required(rules)
+    return rules
+
+
+def _protect_columns(
+    constraints: Constraints,
+    index: Mapping[str, int],
+    allowed: NDArray[np.bool_],
+    must: list[set[int]],
+) -> list[tuple[int, ...]]:
+    """Take the edges out that sensitive columns may not have; return the blocks: the label, the sensitive columns, the others."""
+    hidden = [index[name] for name in constraints.sensitive]
+    allowed[:, hidden] = False
+    allowed[hidden, :] = False
+    if constraints.protect == "together":
+        allowed[np.ix_(hidden, hidden)] = ~np.eye(len(hidden), dtype=bool)
+    rest = tuple(i for i in index.values() if i not in hidden)
+    if constraints.label is None:
+        return [tuple(hidden), rest]
+    label = index[constraints.label]
+    allowed[hidden, label] = True
+    allowed[label, :] = False
+    if constraints.protect == "separate":
+        for child in hidden:
+            must[child].add(label)
+    return [(label,), tuple(hidden), tuple(i for i in rest if i != label)]
+
+
+def _check_required(rules: Rules) -> None:
+    for name, allowed, parents in zip(rules.names, rules.allowed, rules.required, strict=True):
+        for parent in parents:
+            if not allowed[parent]:
+                raise InputError(
+                    f"Sensitive column '{name}' has the label as its only parent, but a kept column or a forbidden edge rules "
+                    f"{rules.names[parent]}:{name} out. Drop it, keep the label too, or use protect = 'together'."
+                )
+        if len(parents) > rules.max_parents:
+            raise InputError(
+                f"Column '{name}' must have {len(parents)} parents, but parents = {rules.max_parents}. Raise it."
+            )
 
 
 def _check(names: tuple[str, ...], constraints: Constraints) -> None:

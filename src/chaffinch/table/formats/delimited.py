@@ -59,6 +59,28 @@ _MARKED = re.compile(
 )
 
 
+@contextlib.contextmanager
+def _naming_faults(name: str, delimiter: str, encoding: str) -> Iterator[None]:
+    """Say in our words why Arrow cannot read a text file."""
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        reason = str(error)
+        if ragged := re.search(r"Expected (\d+) columns, got (\d+)", reason):
+            expected, actual = ragged.groups()
+            raise FileError(
+                f"'{name}' has a row of {actual} cells where its header has {expected}. Check quotes and delimiters "
+                f"(read with {delimiter!r}), a file cut short, or lines that are comments (--comment '#')."
+            ) from None
+        if "utf8" in reason.lower():
+            raise not_in(name, encoding) from None
+        if "empty" in reason.lower() or "Could not skip" in reason:
+            raise InputError(f"'{name}' has no rows.") from None
+        raise FileError(
+            f"Cannot read '{name}' as text with the delimiter {delimiter!r}: its rows do not hold together."
+        ) from None
+
+
 def open_text(
     file: TextFile, options: ReadOptions, delimiter: str | None = None, form: str = "csv"
 ) -> Source:
@@ -117,33 +139,21 @@ def open_text(
     def read(
         columns: Sequence[str] | None, block_bytes: int = BLOCK_BYTES
     ) -> Iterator[pa.RecordBatch]:
-        try:
-            with _stream(file, options.comment, encoding) as stream:
-                yield from pv.open_csv(
-                    stream,
-                    read_options=pv.ReadOptions(
-                        block_size=block_bytes,
-                        encoding="utf-8" if options.comment else encoding,
-                        skip_rows=top.lines,
-                        column_names=list(names),
-                    ),
-                    parse_options=pv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-                    convert_options=as_words(names, columns),
-                )
-        except pa.ArrowInvalid as error:
-            if ragged := re.search(r"Expected (\d+) columns, got (\d+)", str(error)):
-                expected, actual = ragged.groups()
-                raise FileError(
-                    f"'{file.name}' has a row of {actual} cells where its header has {expected}. Check quotes and delimiters "
-                    f"(read with {delimiter!r}), a file cut short, or lines that are comments (--comment '#')."
-                ) from None
-            if "utf8" in str(error).lower():
-                raise not_in(file.name, encoding) from None
-            if "empty" in str(error).lower() or "Could not skip" in str(error):
-                raise InputError(f"'{file.name}' has no rows.") from None
-            raise FileError(
-                f"Cannot read '{file.name}' as text with the delimiter {delimiter!r}: its rows do not hold together."
-            ) from None
+        with (
+            _naming_faults(file.name, delimiter, encoding),
+            _stream(file, options.comment, encoding) as stream,
+        ):
+            yield from pv.open_csv(
+                stream,
+                read_options=pv.ReadOptions(
+                    block_size=block_bytes,
+                    encoding="utf-8" if options.comment else encoding,
+                    skip_rows=top.lines,
+                    column_names=list(names),
+                ),
+                parse_options=pv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+                convert_options=as_words(names, columns),
+            )
 
     return Source(
         file.name,
