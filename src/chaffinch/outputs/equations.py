@@ -47,9 +47,10 @@ class Lookup:
            [0.5]])
     """
 
-    # columns, sizes: Positions of the columns, and their numbers of levels; none for a constant
     columns: tuple[int, ...]
+    """Positions of the columns; none for a constant."""
     sizes: tuple[int, ...]
+    """The numbers of levels of the columns."""
     values: Floats  # Shape (combinations, width), combinations in C order
 
     def __post_init__(self) -> None:
@@ -152,10 +153,10 @@ class CountTable:
     name: str
     # For each column its position and, for every level, the group it falls into; -1 where such records are filtered out
     groups: tuple[tuple[int, Ints], ...]
-    # lo, hi: The least and the largest count that each cell may have, in C order of the groups: equal for an exact count, 1 and threshold -
-    # 1 for a suppressed one, two numbers around a rounded one
     lo: Ints
+    """The least count that each cell may have, in C order of the groups: the same as `hi` for an exact count, 1 for a suppressed one, below it for a rounded one."""
     hi: Ints
+    """The largest count that each cell may have: threshold - 1 for a suppressed one, above it for a rounded one."""
 
     def __post_init__(self) -> None:
         columns = [column for column, _ in self.groups]
@@ -263,10 +264,10 @@ class SumSystem:
     terms: tuple[
         Terms, ...
     ]  # What a record adds, equations 0 to p - 1 (multinomial: 0 to p / (K - 1) - 1, used for every class)
-    # lo, hi: The interval of each published number, ends included; equal for one known in full, which is then met to the engine's
-    # tolerance. A whole number is best given as itself -+ 0.5.
     lo: Floats
+    """The lower end of the interval of each published number, which belongs to it."""
     hi: Floats
+    """The upper end, the same for a number known in full, which is then met to the engine's tolerance. A whole number is best given as itself -+ 0.5."""
     model: RegressionModel | None = None  # The regression behind the multiplier; None for 1
     keep: tuple[
         Lookup, ...

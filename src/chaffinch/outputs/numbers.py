@@ -314,9 +314,10 @@ class Printer:
     """
 
     name: str  # The output's: random rounding is the same whenever the output is computed, and another for another output
-    # decimals, digits: How numbers are printed: all of them, and by key
     decimals: int | None = None
+    """How all numbers are printed."""
     digits: Mapping[str, Any] = field(default_factory=dict)
+    """How numbers are printed, by key."""
     # threshold, suppressed_zeros, bands, base, rounding: How counts are withheld, banded and rounded
     threshold: int | None = None
     suppressed_zeros: bool = False
@@ -385,9 +386,10 @@ class Number:
     """A published number and what the records give."""
 
     name: str  # Which of the output's numbers: a coefficient's name, a cell ("m|rented")
-    # lo, hi: The interval that was published, ends included; equal for a number known in full
     lo: float
+    """The lower end of the interval that was published, which belongs to it."""
     hi: float
+    """The upper end; the same for a number known in full."""
     value: float  # What the records give; nan where nothing could be computed
     unit: float = 0.0  # The standard error, for numbers known in full; 0 for counts
 
@@ -459,9 +461,10 @@ class Compared:
     kind: str
     size: int  # How many numbers it has
     outside: int  # How many are not within their precision
-    # worst, worst_in_precision: The largest absolute error, and the largest in units of the printed precision: up to 1 is within
     worst: float
+    """The largest absolute error."""
     worst_in_precision: float
+    """The largest error in units of the printed precision: up to 1 is within."""
     mean: float  # The mean absolute error
     refitted: bool  # Whether it was computed again; False without statsmodels
     numbers: tuple[Number, ...]

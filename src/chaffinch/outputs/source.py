@@ -78,9 +78,10 @@ class CheckAbout:
     not_asked: tuple[
         str, ...
     ] = ()  # Outputs that were left out as asked for: nothing is said of them
-    # ignored, ignored_accepted: Outputs that outputs.toml ignores, which were not assessed; and whether they may leave all the same
     ignored: tuple[str, ...] = ()
+    """Outputs that outputs.toml ignores, which were not assessed."""
     ignored_accepted: bool = False
+    """Whether they may leave all the same."""
     read: tuple[ReadFrom, ...] = ()  # Outputs that were read from files, with what was understood
 
 

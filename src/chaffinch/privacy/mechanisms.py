@@ -52,7 +52,8 @@ SMALLEST, LARGEST = (
     1e-150,
     1e300,
 )  # beyond: the loss 1/(2 sigma^2), or a draw, would overflow a double
-TABLE_SIGMA = 128.0  # up to here the Gaussian is drawn from a table of about 10 sigma entries
+TABLE_SIGMA = 128.0
+"""Up to here the Gaussian is drawn from a table of about 10 sigma entries."""
 INT64 = np.iinfo(np.int64)
 
 
@@ -301,7 +302,8 @@ def _tail(sigma: float) -> NDArray[np.float64]:
     return tail
 
 
-CHUNK = 1 << 16  # values handed over at once: as Python lists they take some 60 bytes each
+CHUNK = 1 << 16
+"""Values handed over at once: as Python lists they take some 60 bytes each."""
 FEW = 16
 """Cells up to which a table gets its noise from OpenDP whatever the scale."""
 CELLS_PER_SCALE: dict[Law, float] = {"gaussian": 1.5, "laplace": 6.0}

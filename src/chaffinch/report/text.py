@@ -138,7 +138,7 @@ UTILITY_ALONE = (
 """The first limit of a page on utility."""
 
 UTILITY_BESIDE = "Closeness says nothing of disclosure: a table close to the original in every measure may be a copy of it. Read the risk sections."
-"""The same where the table was attacked too."""
+"""The limit of a page on utility where the table was attacked too."""
 
 UTILITY_LIMITS = (
     "A value better than the holdout's is no extra worth: a table nearer than fresh records of the same population may repeat its records.",

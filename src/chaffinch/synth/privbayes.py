@@ -257,14 +257,20 @@ class FamilySplit:
     """What each step gets: the choice of a structure and the tables of its families."""
 
     score: str
-    linked: bool  # any column could have a parent
-    parents: int | None  # if their number is fixed; None: as many as stay useful
-    cells: float  # the most of a useful table
-    selections: int  # families that are chosen privately; none if no column could have a parent
+    linked: bool
+    """Whether any column could have a parent."""
+    parents: int | None
+    """The number of parents where it is fixed; None: as many as stay useful."""
+    cells: float
+    """Cells of a useful table, at most."""
+    selections: int
+    """Families that are chosen privately; none if no column could have a parent."""
     each_selection: float
-    joint_columns: int  # how many of the first columns share one table
+    joint_columns: int
+    """How many of the first columns share one table."""
     n_tables: int
-    structure: float  # what the steps cost in all
+    structure: float
+    """What the steps cost in all."""
     tables: float
 
 

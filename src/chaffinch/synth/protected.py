@@ -135,7 +135,8 @@ class ProtectedModel:
     """A fitted generator and tables of the sensitive columns by label. It holds the records it learnt from and is written to no file."""
 
     settings: Protected
-    table: Table  # what the generator saw
+    table: Table
+    """What the generator saw."""
     full_table: Table
     conditionals: BayesNetModel
     fitted: Any

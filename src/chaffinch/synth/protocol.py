@@ -31,11 +31,16 @@ class ModelDescription:
     """What a model holds, for people: printed by `inspect`, shown in notebooks. No value of a record is in it."""
 
     method: str
-    summary: str  # one line: how large it is and how it was learnt
-    heading: str  # what the details of the columns are
-    columns: tuple[ModelColumn, ...]  # in an order that reads well
-    promise: str | None = None  # of privacy, in short
-    notes: tuple[str, ...] = ()  # further sentences, such as what protection cut
+    summary: str
+    """One line: how large it is and how it was learnt."""
+    heading: str
+    """What the details of the columns are."""
+    columns: tuple[ModelColumn, ...]
+    """In an order that reads well."""
+    promise: str | None = None
+    """The promise of privacy, in short."""
+    notes: tuple[str, ...] = ()
+    """Further sentences, such as what protection cut."""
 
 
 @runtime_checkable

@@ -36,17 +36,23 @@ EXAMPLE = "Write it as bayesnet:parents=2,epsilon=1."
 class Settings(Declared):
     """What the settings of synthesisers share; frozen dataclasses inherit it (with `repr=False`, to keep its short one)."""
 
-    name: ClassVar[str]  # in `--method`
-    sentence: ClassVar[str] = ""  # for `--help`
-    model: ClassVar[type[FittedModel]]  # the class of its models, by whose `kind` a file finds it
-    promise: ClassVar[Literal["never", "optional", "always"]] = "never"  # optional: with an epsilon
+    name: ClassVar[str]
+    """The name in `--method`."""
+    sentence: ClassVar[str] = ""
+    """What `--help` says of the method."""
+    model: ClassVar[type[FittedModel]]
+    """The class of its models, by whose `kind` a file finds it."""
+    promise: ClassVar[Literal["never", "optional", "always"]] = "never"
+    """Whether fits promise privacy; "optional": with an epsilon."""
     refused: ClassVar[tuple[str, ...]] = (
         "keep",
         "require",
         "forbid",
         "root",
-    )  # options that contradict the method
-    refusal: ClassVar[str] = "chooses its own network"  # and why
+    )
+    """Options that contradict the method."""
+    refusal: ClassVar[str] = "chooses its own network"
+    """Why those options contradict the method, in words."""
 
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> Model:
         """Return a model of a table, of whatever a counter counts, or of anything that can be read as a table."""

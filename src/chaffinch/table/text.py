@@ -57,7 +57,7 @@ NULL_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", 
 """Words that mean missing in a text file, besides an empty cell. Each stays a code of its own."""
 
 LEVEL_WORDS = ("None",)
-"""Those of them that are an answer among other words (pain: None, Mild, Severe), and mean missing among numbers, dates and truth values alone."""
+"""Words among `NULL_WORDS` that are an answer among other words (pain: None, Mild, Severe), and mean missing among numbers, dates and truth values alone."""
 
 INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
 

@@ -494,17 +494,18 @@ def _guesses(model: Ensemble, tree: Tree, leaf: int, names: Sequence[str]) -> li
 class Intersections:
     """What pairs of trees isolate beyond what each does alone. Pairs of predicates hold constants: they are confidential."""
 
-    tried: int  # pairs of trees that were looked at
+    tried: int
+    """Pairs of trees that were looked at."""
     pairs: int
-    isolating_pairs: int  # that isolate someone whom neither tree of the pair isolates
-    cells: (
-        int  # pairs of leaves (with a class, for classification) that do, over all pairs of trees
-    )
-    n_exposed: int  # distinct records
+    isolating_pairs: int
+    """That isolate someone whom neither tree of the pair isolates."""
+    cells: int
+    """Pairs of leaves (with a class, for classification) that do, over all pairs of trees."""
+    n_exposed: int
+    """Distinct records."""
     share: float
-    examples: tuple[tuple[Predicate, Predicate], ...] = field(
-        repr=False
-    )  # some of the conjunctions
+    examples: tuple[tuple[Predicate, Predicate], ...] = field(repr=False)
+    """Some of the conjunctions."""
     threshold: int = THRESHOLD
 
     @property

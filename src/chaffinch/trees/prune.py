@@ -356,11 +356,12 @@ def guesses(model: Ensemble, at_least: int) -> tuple[int, int]:
     return tried, right
 
 
-_NEAR = 1e-10  # of the root mean square: how far two means may be off
-_EQUAL = 1e-13  # of the squared mean: variances below are those of equal labels, or of some that differ by less than a millionth
-_HIDDEN = (
-    1e-11  # of the squared mean: where rounding could hide more, labels are not taken for equal
-)
+_NEAR = 1e-10
+"""How far two means may be apart, as a share of the root mean square."""
+_EQUAL = 1e-13
+"""Share of the squared mean below which a variance is that of equal labels, or of labels that differ by less than a millionth."""
+_HIDDEN = 1e-11
+"""Share of the squared mean: where rounding could hide more, labels are not treated as equal."""
 
 
 def _largest_variance(tree: Tree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -183,19 +183,21 @@ def _rebuilt(opened: OpenedModel, result: PruneResult) -> Any:
 class Certificate:
     """What an attack on a released file found."""
 
-    as_pruned: bool  # the file, read again, has the nodes of the pruned model and no others
-    silent: bool  # it tells no numbers of records, no impurities, and nothing of single records
-    audit: TreeAudit  # of its nodes with the counts that were taken out, and by trying where data were given
-    side_rule: SideRule | None = (
-        None  # how both sides of a regression leaf are known to hold enough records
-    )
-    groups: bool | None = (
-        None  # leaves that tell some classes together: whether all groups hold enough; None where each class is told
-    )
+    as_pruned: bool
+    """The file, read again, has the nodes of the pruned model and no others."""
+    silent: bool
+    """It tells no numbers of records, no impurities, and nothing of single records."""
+    audit: TreeAudit
+    """Of its nodes with the counts that were taken out, and by trying where data were given."""
+    side_rule: SideRule | None = None
+    """How both sides of a regression leaf are known to hold enough records."""
+    groups: bool | None = None
+    """Leaves that tell some classes together: whether all groups hold enough; None where each class is told."""
     guesses: tuple[int, int] = (
         0,
         0,
-    )  # classes that leaves do not name, and how many of them isolate
+    )
+    """Classes that leaves do not name, and how many of them isolate."""
 
     @property
     def tried(self) -> bool | None:

@@ -249,16 +249,18 @@ def comparison_values(values: NDArray[Any], *, single: bool = True) -> NDArray[n
 class Ensemble:
     """One tree or many, of one model. Leaves of stages of boosting hold steps, which are neither classes nor labels."""
 
-    model: str  # as its own library calls it
+    model: str
+    """As its own library calls it."""
     kind: Kind
     features: tuple[str, ...]
-    classes: tuple[
-        tuple[Any, ...], ...
-    ]  # of each output, in the order of counts and values; empty for regression
+    classes: tuple[tuple[Any, ...], ...]
+    """Of each output, in the order of counts and values; empty for regression."""
     trees: tuple[Tree, ...]
-    note: str = ""  # what a reader must know of the counts: that they are of a bootstrap, of a subsample ...
+    note: str = ""
+    """What a reader must know of the counts: that they are of a bootstrap, of a subsample ..."""
     boosted: bool = False
-    targets: tuple[Any, ...] = ()  # the class labels of boosted trees that classify
+    targets: tuple[Any, ...] = ()
+    """The class labels of boosted trees that classify."""
 
     def __post_init__(self) -> None:
         if not self.trees:

@@ -54,19 +54,20 @@ class UtilityRun:
     """The tables of a study on one grid, its settings, and the results so far."""
 
     original: Table
-    tables: Mapping[
-        str, Table
-    ]  # `synthetic`, the references `marginals` and `resample`, a `holdout` if there is one
-    rows: Mapping[
-        str, Rows
-    ]  # the same with all records, and the original: the tables are samples of them unless they are in memory
+    tables: Mapping[str, Table]
+    """`synthetic`, the references `marginals` and `resample`, a `holdout` if there is one."""
+    rows: Mapping[str, Rows]
+    """The same with all records, and the original: the tables are samples of them unless they are in memory."""
     settings: UtilitySettings
     root: np.random.SeedSequence
     threads: int | None = None
     progress: Progress = silent
-    results: dict[str, dict[str, Result]] = field(default_factory=dict)  # by metric and table
-    stream: int = 0  # the number of the random stream of the metric that is being measured
-    holdout_notes: tuple[str, ...] = ()  # what is to be said of the holdout
+    results: dict[str, dict[str, Result]] = field(default_factory=dict)
+    """By metric and table."""
+    stream: int = 0
+    """The number of the random stream of the metric that is being measured."""
+    holdout_notes: tuple[str, ...] = ()
+    """What is to be said of the holdout."""
 
     @property
     def sampled(self) -> bool:
@@ -97,45 +98,45 @@ class Metric:
     table of independent columns gives a scale; None where numbers of this metric mean nothing by themselves.
     """
 
-    name: (
-        str  # in results; a dot stands between a group of the plain data and its member, as `tvd.2`
-    )
-    kind: type[Result]  # of its results, which says direction and what identical tables score
-    measure: Callable[
-        [UtilityRun, str], Result | None
-    ]  # of `run.tables[side]`; None where there is nothing to say
+    name: str
+    """In results; a dot stands between a group of the plain data and its member, as `tvd.2`."""
+    kind: type[Result]
+    """Of its results, which says direction and what identical tables score."""
+    measure: Callable[[UtilityRun, str], Result | None]
+    """Of `run.tables[side]`; None where there is nothing to say."""
     title: str
     question: str
     definition: str
     phrases: tuple[str, str, str, str]
     detail: str = "it is {value}"
     source: str = ""
-    group: str = "whole"  # one of `GROUPS`
-    position: int = (
-        0  # of the metric in its group on a page; equal ones in the order of registration
-    )
+    group: str = "whole"
+    """One of `GROUPS`."""
+    position: int = 0
+    """Of the metric in its group on a page; equal ones in the order of registration."""
     limits: tuple[float, float, float] | None = None
-    scaled: bool = True  # independent columns are the bottom of its scale
-    choice: str = ""  # the word that asks for it; its name unless given
-    needs: tuple[str, ...] = ()  # settings without which it is not measured, as `label`
-    derived_from: tuple[
-        str, ...
-    ] = ()  # metrics whose results it is made of: it comes with them, and is not asked for
-    own_references: Callable[[Any], References] | None = (
-        None  # that its result holds; measured on the synthetic table alone
-    )
-    doing: str = ""  # what a progress bar says
-    thorough: bool = (
-        False  # takes long: measured where it is named, or where all measures are asked for
-    )
-    members: str = (
-        ""  # what members of its group are called in the settings of the plain data, as `widths`
-    )
-    id: str = ""  # in verdicts; the name, dots as underscores, unless given
-    number: int | None = (
-        None  # of its random stream; from its choice unless given, so that it moves no other's draws
-    )
-    counted: bool = False  # counts are all it needs: it is measured on all records of files that are read part by part, others on a sample
+    scaled: bool = True
+    """Independent columns are the bottom of its scale."""
+    choice: str = ""
+    """The word that asks for it; its name unless given."""
+    needs: tuple[str, ...] = ()
+    """Settings without which it is not measured, as `label`."""
+    derived_from: tuple[str, ...] = ()
+    """Metrics whose results it is made of: it comes with them, and is not asked for."""
+    own_references: Callable[[Any], References] | None = None
+    """That its result holds; measured on the synthetic table alone."""
+    doing: str = ""
+    """What a progress bar says."""
+    thorough: bool = False
+    """Takes long: measured where it is named, or where all measures are asked for."""
+    members: str = ""
+    """What members of its group are called in the settings of the plain data, as `widths`."""
+    id: str = ""
+    """In verdicts; the name, dots as underscores, unless given."""
+    number: int | None = None
+    """Of its random stream; from its choice unless given, so that it moves no other's draws."""
+    counted: bool = False
+    """Counts are all it needs: it is measured on all records of files that are read part by part, others on a sample."""
 
     def __post_init__(self) -> None:
         check_name("group", self.group, GROUPS)

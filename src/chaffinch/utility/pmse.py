@@ -31,10 +31,10 @@ DEPTH = 6
 MOST_PARAMETERS = 2_000
 RECORDS_PER_PARAMETER = 5
 WEAK_PENALTY = 1e6
-"""scikit-learn's C: a penalty so weak that it decides only what the data leave open (levels that one table lacks)."""
+"""The C of scikit-learn's logistic regression: a penalty so weak that it decides only what the data leave open (levels that one table lacks)."""
 
 PERMUTATIONS, REFERENCE_PERMUTATIONS = 20, 5
-"""Of the null in a study; references are far from it, or need not be known as closely."""
+"""Permutations of the null in a study, and of references, which are far from it or need not be known as closely."""
 
 Array = NDArray[np.float64]
 

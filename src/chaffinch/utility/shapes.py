@@ -31,7 +31,7 @@ from .tvd import MarginalDistance
 BINS, LEVELS = 20, 8
 """The most bins of a histogram, and the most levels that have a bar of their own."""
 PAIR_BINS, PAIR_LEVELS = 6, 5
-"""The same on the sides of a pair."""
+"""The most bins, and the most levels, on each axis of a pair of columns."""
 PAIRS = 6
 """Pairs that are drawn, the worst."""
 MOST_COLUMNS = 60

@@ -41,12 +41,14 @@ class Agreement:
     """
 
     sensitive: str
-    # pinned, pinned_holdout: People on whose value all datasets agree: of those behind the outputs, and of those held out
     pinned: float | None
+    """The share of the people behind the outputs on whose value all datasets agree."""
     pinned_holdout: float | None
-    # right, right_holdout: People on whose value they agree rightly
+    """The same share of people held out."""
     right: float | None
+    """The share of the people behind the outputs on whose value all datasets agree rightly."""
     right_holdout: float | None
+    """The same share of people held out."""
     excess: Estimate  # right - right_holdout; the interval is over people, for these ensembles
     by_keys: tuple[KeysShare, ...] = ()  # For each key set `right`
 
@@ -66,14 +68,16 @@ def masked_share(share: float, people: int, threshold: int) -> float | None:
 class Exposed(PlainData):
     """A class of people whom an ensemble gives away; for the steward's eyes only."""
 
-    # What is known of them: column and level
     keys: tuple[tuple[str, str], ...] = field(metadata=plain_form(write=lambda _, keys: dict(keys)))
-    # sensitive, value: What all datasets rightly say of at least one of them
+    """What is known of them: column and level."""
     sensitive: str
+    """The sensitive column."""
     value: str
-    # people, with_value: How many records of the data have these keys, and how many of them this value
+    """What all datasets rightly say of at least one of them."""
     people: int
+    """How many records of the data have these keys."""
     with_value: int
+    """How many of them have this value."""
     spoken: float  # The share of datasets that say it
 
 

@@ -357,13 +357,14 @@ class OutputFit:
     kind: str
     numbers: int  # How many numbers it has
     reached: float  # The share of datasets, 0 to 1, in which every number is within its precision
-    # mean, worst: The mean and the largest absolute error over numbers and datasets
     mean: Number
+    """The mean absolute error over numbers and datasets."""
     worst: Number
-    # off, allowed: How far from what was published the number is, over all datasets, that is farthest outside its precision (nan where some
-    # dataset gives none), and how far it might be; 0 and 0 where all are within
+    """The largest absolute error over numbers and datasets."""
     off: Number = 0.0
+    """How far from what was published the number is, over all datasets, that is farthest outside its precision: nan where some dataset gives none, 0 where all are within."""
     allowed: Number = 0.0
+    """How far from what was published that number might be; 0 where all are within."""
 
     @classmethod
     def from_comparisons(

@@ -70,12 +70,14 @@ class KeyAttack:
 
     sensitive: str  # The column to be guessed
     key_sets: tuple[tuple[str, ...], ...]  # What is known, set by set
-    # position, columns, starts, radix: The same for the kernel: the sensitive column's position; the positions of all sets' columns, one
-    # set after the other; the columns' sizes
     position: int
+    """The sensitive column's position, for the kernel."""
     columns: Ints
+    """The positions of all sets' columns, one set after the other."""
     starts: Ints
+    """Where each set begins in `columns`."""
     radix: Ints
+    """The columns' sizes."""
     tau: float = 1.0  # The share of a key's rows that must have one value before the attacker takes it: above 0.5, at most 1.
 
 
@@ -229,9 +231,10 @@ class RiskMeasure:
 
     sensitive: str
     convention: str
-    # original, holdout: TCAP against the people behind the outputs, and against people held out
     original: Estimate
+    """TCAP against the people behind the outputs."""
     holdout: Estimate
+    """TCAP against people held out."""
     prior: Estimate  # TCAP of datasets made from the same start without any output, against the people behind the outputs
     # original - holdout: the risk that comes from having been in the data. Its interval is simultaneous over all attributes and conventions
     # of an assessment.

@@ -52,10 +52,12 @@ class Measurement:
     unmeasured: Mapping[str, str] = field(
         default_factory=dict
     )  # By output, why it was not measured
-    # key_sets, key_sizes, search: How many sets of keys there were, the least and largest of them, and how datasets were searched for
     key_sets: int = 0
+    """How many sets of keys there were."""
     key_sizes: tuple[int, int] | None = None
+    """The least and the largest number of keys of a set."""
     search: SearchSettings | None = None
+    """How datasets were searched for."""
     margins: KnownMargins | None = None  # How the margins were known that datasets started from
 
 

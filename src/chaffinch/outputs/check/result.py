@@ -64,10 +64,12 @@ OWN_NUMBERS = "numbers are not the data's"
 class CheckedOutput:
     """One output of a check."""
 
-    # name, kind, statbarn: What it is, and the class a checker files it under
     name: str
+    """What the output is called."""
     kind: str
+    """What kind of output it is."""
     statbarn: str
+    """The class a checker files it under."""
     released: bool  # Whether it was released already
     consistent: (
         bool | None

@@ -77,9 +77,9 @@ LACKING = 1e3
 COSTS = (0.5, 1.5)
 """Costs of moves, drawn at random: datasets of an ensemble are not to take the same way."""
 WORSE = 2.0
-"""How much larger the error may be right after many moves: what was in the way is gone, and single moves go on. And in any case"""
+"""How much larger the error may be right after many moves: what was in the way is gone, and single moves go on. See `ROUGH`."""
 ROUGH = 6.0
-"""the error that rounding may leave, for each number, in units of one over the number of records: single moves mend it in no time."""
+"""The error that rounding may leave in any case, for each number, in units of one over the number of records: single moves mend it in no time."""
 SOLVING = 40_000
 """Proposals that solving the programme counts as: about as many moves could be tried in the time it takes."""
 

@@ -32,9 +32,9 @@ BENT = 0.02
 
 
 AIM = 0.8
-"""Share of an interval's half-width that a loose search aims inside of, and"""
+"""Share of an interval's half-width that a loose search aims inside of."""
 REACHED = 0.98
-"""the share inside of which it has arrived: a refit then prints the same digits although its error is not quite linear."""
+"""Share of an interval's half-width inside of which a loose search has arrived: a refit then prints the same digits although its error is not quite linear."""
 WIDE = 0.25
 """Half-width, in standard errors, from which on an interval is aimed inside of at once, and not at its middle; and from which on the
 ends that are kept away from do not grow with it: a number that is only known to be below another may lie just there."""

@@ -43,9 +43,9 @@ LEARNERS = {
 }
 """Attackers that learn: the scikit-learn model each is (none: naive Bayes with a likelihood for each kind of key), its titles, and the model in words."""
 AS_PRINTED = ("gaussian_nb",)
-"""Those that repeat printed figures and fail for a known reason: they run where they are named alone."""
+"""Learners that repeat printed figures and fail for a known reason: they run where they are named alone."""
 QUICK = ("nb", "knn")
-"""Those of a quick run: of 33,000 records each learns and answers in a twentieth of a second, where the others take one or more."""
+"""Learners of a quick run: of 33,000 records each learns and answers in a twentieth of a second, where the others take one or more."""
 
 
 def _attack(name: str) -> Callable[[Attempt], list[Outcome]]:

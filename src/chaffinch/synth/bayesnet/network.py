@@ -160,10 +160,13 @@ class Rules:
 
     names: tuple[str, ...]
     max_parents: int
-    allowed: NDArray[np.bool_]  # allowed[child, parent]: whether the edge may be
-    required: tuple[tuple[int, ...], ...]  # the parents that each column must have
+    allowed: NDArray[np.bool_]
+    """Whether each edge may be: `allowed[child, parent]`."""
+    required: tuple[tuple[int, ...], ...]
+    """The parents that each column must have."""
     blocks: tuple[tuple[int, ...], ...]
-    fixed: bool = False  # the order inside each block is fixed too
+    fixed: bool = False
+    """The order inside each block is fixed too."""
 
     @property
     def d(self) -> int:

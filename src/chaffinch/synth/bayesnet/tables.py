@@ -61,11 +61,16 @@ class Level:
     A combination's key is its cell number: the last parent moves fastest.
     """
 
-    sizes: tuple[int, ...]  # numbers of codes of the parents
-    keys: NDArray[np.int64]  # the combinations that occur, ascending
-    starts: NDArray[np.int64]  # where each combination's entries begin; one more at the end
-    codes: NDArray[np.uint32]  # the child's codes that occur
-    weights: NDArray[np.float64]  # how often: positive
+    sizes: tuple[int, ...]
+    """Numbers of codes of the parents."""
+    keys: NDArray[np.int64]
+    """The combinations that occur, ascending."""
+    starts: NDArray[np.int64]
+    """Where each combination's entries begin; one more at the end."""
+    codes: NDArray[np.uint32]
+    """The child's codes that occur."""
+    weights: NDArray[np.float64]
+    """How often each entry occurs: positive."""
 
     def check(self) -> None:
         """Raise unless the parts fit together: for levels that come from a file."""

@@ -64,21 +64,23 @@ class TreeTable:
     child: str
     size: int
     parents: tuple[str, ...]
-    sizes: tuple[int, ...]  # numbers of codes of the parents
+    sizes: tuple[int, ...]
+    """Numbers of codes of the parents."""
     smoothing: float
-    splits: NDArray[
-        np.int32
-    ]  # for each node the number of the parent that it splits, -1 for a leaf
-    below: NDArray[
-        np.int32
-    ]  # for each node the first of the two below it, -1 for a leaf; the second is the next one
-    first_sides: NDArray[np.int64]  # for each node where its parent's codes begin in `code_sides`
-    code_sides: NDArray[
-        np.uint8
-    ]  # for each split and code of its parent: 0 for the first node below, 1 for the second
-    starts: NDArray[np.int64]  # where the entries of each node begin; one more at the end
-    codes: NDArray[np.uint32]  # the child's codes that occur in a node
-    weights: NDArray[np.float64]  # how often
+    splits: NDArray[np.int32]
+    """For each node the number of the parent that it splits, -1 for a leaf."""
+    below: NDArray[np.int32]
+    """For each node the first of the two below it, -1 for a leaf; the second is the next one."""
+    first_sides: NDArray[np.int64]
+    """For each node where its parent's codes begin in `code_sides`."""
+    code_sides: NDArray[np.uint8]
+    """For each split and code of its parent: 0 for the first node below, 1 for the second."""
+    starts: NDArray[np.int64]
+    """Where the entries of each node begin; one more at the end."""
+    codes: NDArray[np.uint32]
+    """The child's codes that occur in a node."""
+    weights: NDArray[np.float64]
+    """How often each entry occurs."""
 
     def check(self) -> None:
         """Raise unless the parts fit together: for tables that come from a file."""

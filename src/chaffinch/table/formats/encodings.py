@@ -49,7 +49,8 @@ _ALPHABETS = (
 _AFTER_LETTERS = frozenset("’‘“”»²³°™®©…\xa0\xad–—")
 _BEFORE_LETTERS = frozenset("’‘„“‚«¿¡°µ§\xa0\xad–—")
 _SIGNS = frozenset("€£§°²³µ½¼¾±×·«»„“”‘’‚–—…•™©®¿¡ªº¢¥\xa0\xad")
-_DOUBTFUL = frozenset("„“”‘’‚–—…•™")  # DOS and the Mac have letters there
+_DOUBTFUL = frozenset("„“”‘’‚–—…•™")
+"""Signs in whose place encodings of DOS and of the Mac have letters."""
 _SPELLED = re.compile(r"[^\x00-\x7f]")
 
 

@@ -32,7 +32,8 @@ _NULLS = (
     242,
     241,
     251,
-)  # nil, global, base and empty environments, missing argument: each a word that stands for itself
+)
+"""R's nil, global, base and empty environments, missing argument: each a word that stands for itself."""
 
 
 class _UnreadableError(Exception):

@@ -32,8 +32,10 @@ SasForm = Literal["sas7bdat", "xpt"]
 
 BATCH_ROWS = 1 << 16
 
-_DATE = Moment(pa.date32(), 3_653, "DATE9")  # days since 1 January 1960
-_TIME = Moment(pa.timestamp("ms"), 315_619_200_000, "DATETIME20", up=1000)  # seconds since then
+_DATE = Moment(pa.date32(), 3_653, "DATE9")
+"""Dates are days since 1 January 1960."""
+_TIME = Moment(pa.timestamp("ms"), 315_619_200_000, "DATETIME20", up=1000)
+"""Moments are seconds since 1 January 1960."""
 _CLOCK = Moment(pa.time32("ms"), 0, "TIME8", up=1000)
 _DATES = re.compile(
     r"(DATE|DAY|DDMMYY|MMDDYY|YYMMDD|YYMM|MMYY|MONYY|YYMON|YEAR|JULIAN|WEEKDATE|WORDDATE|E8601DA|B8601DA|NLDATE)[A-Z]?\d*"

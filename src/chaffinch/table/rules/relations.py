@@ -55,7 +55,7 @@ own: what floats lose in a sum.
 """
 
 NARROW = 1e-5
-"""The same, where a column is stored in floats of 32 bits or fewer."""
+"""Share of the sum by which both sides of a rule may differ where a column is stored in floats of 32 bits or fewer."""
 
 Mask = NDArray[np.bool_]
 

@@ -26,11 +26,13 @@ Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Bounds = tuple[Whole, Whole]
 
-_ROUNDING = 1e-6  # of a cover: derivatives, margins and sums are 32-bit floats, of 6e-8 each
+_ROUNDING = 1e-6
+"""Rounding of a cover, as a share of it: derivatives, margins and sums are 32-bit floats, of 6e-8 each."""
 _MOST_PAIRS = 20_000
 _MOST_RANGES = 5_000_000
 _MOST_ROWS = 4_000
-_MOST_OPEN = 24  # pairs of a leaf whose number is still open: with more, too many numbers fit to be counted out
+_MOST_OPEN = 24
+"""Pairs of a leaf whose number is still open: with more, too many numbers fit to be counted out."""
 _MOST_RECORDS = 1 << 40
 
 NOT_WHOLE = (
@@ -85,7 +87,8 @@ class CoverLaw:
     base: tuple[float, ...]
     outputs: tuple[int, ...]
     rounds: tuple[int, ...]
-    max_delta_step: float = 0.7  # of Poisson
+    max_delta_step: float = 0.7
+    """Of Poisson."""
     sums: bool = True
 
     def derivatives(self, margins: Floats, output: int) -> Floats:
@@ -254,12 +257,15 @@ def _with_bounds(tree: Tree, min_records: Whole, max_records: Whole) -> Tree:
 class _Equations:
     """Whole numbers `low` <= n <= `high` of records for each pair of a cell and a leaf, and the equations they must fit."""
 
-    weight: Floats  # the derivative of each pair's cell
+    weight: Floats
+    """The derivative of each pair's cell."""
     cell: Whole
     leaf: Whole
-    cover: Floats  # of each leaf
+    cover: Floats
+    """Of each leaf."""
     slack: Floats
-    min_records: Whole  # of each cell
+    min_records: Whole
+    """Of each cell."""
     max_records: Whole
     low: Whole
     high: Whole

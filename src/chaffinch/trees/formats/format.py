@@ -70,19 +70,17 @@ class TreeFormat:
 
     name: str  # in results: "onnx"
     title: str = ""  # in `--help` and messages: "ONNX"
-    ending: str = ""  # of files that are written so; empty where none is
+    ending: str = ""
+    """Of files that are written so; empty where none is."""
     recognise: Callable[[ModelFile], bool] | None = None
     read: Callable[[ModelFile], OpenedModel] | None = None
-    write: Callable[[Ensemble, Any], bytes] | None = (
-        None  # of trees and of the object that holds them, if there is one
-    )
+    write: Callable[[Ensemble, Any], bytes] | None = None
+    """Of trees and of the object that holds them, if there is one."""
     accepts: Callable[[Any], bool] | None = None
-    trees: Callable[[Any, Sequence[str] | None], Ensemble] | None = (
-        None  # of an object, and names for its columns
-    )
-    rebuild: Callable[[Any, Ensemble], Any] | None = (
-        None  # the object with other trees; None: only plain trees are pruned
-    )
+    trees: Callable[[Any, Sequence[str] | None], Ensemble] | None = None
+    """Of an object, and names for its columns."""
+    rebuild: Callable[[Any, Ensemble], Any] | None = None
+    """The object with other trees; None: only plain trees are pruned."""
 
 
 TREE_FORMATS: Registry[TreeFormat] = Registry(

@@ -39,9 +39,11 @@ _TREE_MAY = {
     "varies": None,
     "single": True,
 }
-_TREE_RARE = {"bounds": None, "variance": None}  # written only where they are known
+_TREE_RARE = {"bounds": None, "variance": None}
+"""Entries of a tree that are written only where they are known."""
 _MOST_TEXT = 10_000
-_MOST_WHOLE = 1 << 53  # sums of two stay whole numbers
+_MOST_WHOLE = 1 << 53
+"""The largest whole number in a file: sums of two stay exact."""
 
 
 def plain_text(model: Ensemble) -> str:

@@ -25,7 +25,8 @@ from .format import TREE_FORMATS, ModelFile, OpenedModel, TreeFormat, sound, str
 from .from_sklearn import FORESTS, PRUNABLE, read_model
 
 MOST_UNPACKED = 2 << 30
-MOST_PACKING = 200  # times; a model's numbers pack to a tenth, a bomb's zeros to a thousandth
+MOST_PACKING = 200
+"""How many times larger a file may be unpacked: a model's numbers pack to a tenth, a bomb's zeros to a thousandth."""
 MOST_SCHEMA = 1 << 28
 
 _GB, _HGB = "sklearn.ensemble._gb", "sklearn.ensemble._hist_gradient_boosting"

@@ -37,34 +37,34 @@ FALL = 10.0
 WINDOW = 20_000
 """Proposals (at least four for each record) between two looks at whether the search has stalled: the error has not halved. Fewer are quicker for regressions, and lose tables of shares."""
 WARM = 0.02
-"""Temperature of a search that has stalled, as a share of its error: little is lost by it, and"""
+"""Temperature of a search that has stalled, as a share of its error: little is lost by it."""
 PATIENCE = 25
-"""after so many windows in which it gained nothing, or at once while a table is wrong, it is given up for"""
+"""Windows without gain after which the warm search is given up for heat; at once while a table is wrong."""
 HEATS = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-"""temperatures as multiples of the smallest error so far, each for a window, with one of temperature 0 after it. First: warm."""
+"""Temperatures of a search that is heated, as multiples of the smallest error so far, each for a window, with one of temperature 0 after it. First: warm."""
 LEAST_HEAT = 0.1
-"""The error that they are multiples of at least, in units of one over the number of records: below, no move would be made."""
+"""The error of which `HEATS` are multiples at least, in units of one over the number of records: below, no move would be made."""
 HOTTEST = 1.0
 """Highest temperature: a search that takes moves of chi-square 1 undoes what it has."""
 FOCUS = 2.0
-"""How much more a number weighs, after each further stall, whose interval is not yet reached, and"""
+"""How much more a number weighs, after each further stall, whose interval is not yet reached."""
 MOST_FOCUS = 64.0
-"""the most that it may come to weigh;"""
+"""The most that a number may come to weigh."""
 EASE = 0.7
-"""what that weight is multiplied with after each stall once its interval is reached."""
+"""What the weight of a number is multiplied with after each stall once its interval is reached."""
 PUSH = 4.0
-"""How much more a wrong count weighs after a stall, and"""
+"""How much more a wrong count weighs after a stall."""
 MOST_PUSHES = 12
-"""how often, before heat is tried."""
+"""How often a wrong count gains weight before heat is tried."""
 AT_ONCE = 3
 """How often many moves are made at once, one stall after the other, before that waits for later stalls if the error did not halve."""
 COARSE = 10.0
 """Error, in units of one over the number of records (what a typical move changes), above which a stalled search is not just too coarse:
 something stands in the way, such as an event more or less in a small group, and heat is tried at once."""
 REPEATS = 6
-"""How often moves are combined one time after the other, and"""
+"""How often moves are combined one time after the other."""
 MOST_WAIT = 8
-"""the most stalls that are let pass until they are combined again."""
+"""Stalls that may pass, at most, until moves are combined again."""
 THIN = 1.05
 """The trace keeps a checkpoint when this many times the proposals of the last one have been made."""
 

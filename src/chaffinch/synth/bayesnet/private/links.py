@@ -49,7 +49,7 @@ _ALARMS = 1.0
 """How many of all pairs may seem to be linked by noise alone, on average."""
 
 FEW_ALARMS = 0.02
-"""The same for triples: they should be there only if they are there for sure."""
+"""How many triples may seem to be linked by noise alone, on average: they are modelled only where they are there for sure."""
 
 _LOW_BAR = 0.1
 """Part of the records below which the bar of distances is low enough for all pairs to be measured at once."""

@@ -454,10 +454,10 @@ def check_sav(path: Path) -> None:
 class _Dictionary:
     handle: BinaryIO
     order: str
-    widths: list[int] = field(
-        default_factory=list
-    )  # of each 8-byte piece: 0 a number, -1 the rest of a longer text
-    labelled_texts: list[bytes] = field(default_factory=list)  # texts that have a label
+    widths: list[int] = field(default_factory=list)
+    """Of each 8-byte piece: 0 a number, -1 the rest of a longer text."""
+    labelled_texts: list[bytes] = field(default_factory=list)
+    """Texts that have a label."""
     encoding: str = ""
 
     def sound(self) -> bool:
