@@ -7,9 +7,11 @@ import html
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
+from itertools import groupby, takewhile
+from operator import itemgetter, or_
 from pathlib import Path
 
 from ...._base.errors import InputError
@@ -348,12 +350,8 @@ def text_grid(lines: Sequence[str], first: int) -> CellGrid:
         any(offset < len(line) and line[offset] != " " for _, line in rows_of_text)
         for offset in range(width)
     ]
-    ends: list[tuple[int, int]] = []
-    for offset in (offset for offset, taken in enumerate(used) if taken):
-        if ends and offset - ends[-1][1] <= 1:
-            ends[-1] = (ends[-1][0], offset + 1)
-        else:
-            ends.append((offset, offset + 1))
+    within = (any(used[k - 1 : k]) and any(used[k + 1 : k + 2]) for k in range(width))
+    ends = [(run.start, run.stop) for run in _runs(map(or_, used, within))]
     rows = [[line[begin:end].strip() for begin, end in ends] for _, line in rows_of_text]
     starts = [begin + 1 for begin, _ in ends]
     return _grid(rows, [number for number, _ in rows_of_text], columns=starts)
@@ -367,30 +365,27 @@ def _alone(row: Sequence[str]) -> bool:
     return sum(map(bool, row)) == 1
 
 
+def _runs(marks: Iterable[bool]) -> list[range]:
+    """The runs of marks that are set.
+
+    Examples
+    --------
+    >>> _runs([True, False, True, True])
+    [range(0, 1), range(2, 4)]
+    """
+    grouped = ([*run] for is_set, run in groupby(enumerate(marks), itemgetter(1)) if is_set)
+    return [range(run[0][0], run[-1][0] + 1) for run in grouped]
+
+
 def blocks_of(grid: CellGrid) -> list[CellGrid]:
     """Return the tables of a sheet: apart by empty rows, or by empty columns; lines of one cell above a table are its titles, below it notes."""
     blocks: list[CellGrid] = []
     titles: list[str] = []
-    start = 0
-    rows = grid.rows
-    while start < len(rows):
-        if _empty(rows[start]):
-            start += 1
-            continue
-        stop = start
-        while stop < len(rows) and not _empty(rows[stop]):
-            stop += 1
-        for table in _adjacent_tables(grid, start, stop):
-            first, end = _titles(table), len(table.rows)
+    for run in _runs(not _empty(row) for row in grid.rows):
+        for table in _adjacent_tables(grid, run.start, run.stop):
+            first = _titles(table)
+            end = len(table.rows) - _notes(table, first)
             titles += [row[0] for row in table.rows[:first]]
-            while (
-                end > first + 1
-                and _alone(table.rows[end - 1])
-                and table.rows[end - 1][0]
-                and not is_number(table.rows[end - 1][0])
-                and table.width > 1
-            ):
-                end -= 1
             notes = [row[0] for row in table.rows[end:]]
             body = _rest(table, first, end)
             if body.rows:
@@ -400,28 +395,29 @@ def blocks_of(grid: CellGrid) -> list[CellGrid]:
                 raise InputError(
                     f"it has over {MOST_TABLES:,} tables on a sheet, more than an output has. Check it in parts."
                 )
-        start = stop
     return blocks
 
 
 def _titles(grid: CellGrid) -> int:
     """How many rows at the top hold a title: one cell, the first, and not a column of numbers under it."""
     alone = [_alone(row) for row in grid.rows]
-    column_from = len(alone)  # the first row from which on each has one cell
-    while column_from and alone[column_from - 1]:
-        column_from -= 1
+    # The first row from which on each has one cell.
+    column_from = len(alone) - sum(1 for _ in takewhile(bool, reversed(alone)))
     last_number = max(
         (k for k, row in enumerate(grid.rows) if any(map(is_number, row))), default=-1
     )
-    count = 0
-    while (
-        count < len(alone)
-        and alone[count]
-        and grid.rows[count][0]
-        and not column_from <= count <= last_number
-    ):
-        count += 1
-    return count
+    is_title = (
+        alone[k] and bool(row[0]) and not column_from <= k <= last_number
+        for k, row in enumerate(grid.rows)
+    )
+    return sum(1 for _ in takewhile(bool, is_title))
+
+
+def _notes(grid: CellGrid, first: int) -> int:
+    """How many rows at the bottom hold a note: one cell, the first, and no number; one row below the titles is none."""
+    below = grid.rows[first + 1 :] if grid.width > 1 else ()
+    is_note = (_alone(row) and bool(row[0]) and not is_number(row[0]) for row in reversed(below))
+    return sum(1 for _ in takewhile(bool, is_note))
 
 
 def _rest(grid: CellGrid, start: int, stop: int) -> CellGrid:
@@ -432,17 +428,8 @@ def _rest(grid: CellGrid, start: int, stop: int) -> CellGrid:
 def _adjacent_tables(grid: CellGrid, start: int, stop: int) -> list[CellGrid]:
     """Tables that stand side by side in some rows, empty columns around them left out."""
     rows = grid.rows[start:stop]
-    full = [any(row[k] for row in rows) for k in range(grid.width)]
-    runs, k = [], 0
-    while k < len(full):
-        if full[k]:
-            end = k
-            while end < len(full) and full[end]:
-                end += 1
-            runs.append((k, end))
-            k = end
-        else:
-            k += 1
+    columns_used = _runs(any(row[k] for row in rows) for k in range(grid.width))
+    runs = [(run.start, run.stop) for run in columns_used]
     if len(runs) > 1 and any(end - begin < 2 for begin, end in runs):
         runs = [(runs[0][0], runs[-1][1])]
     tables = []
