@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -97,7 +98,7 @@ def test_the_process_is_isolated(monkeypatch, tmp_path):
     real = subprocess.Popen
 
     def fake(command, **options):
-        assert command[1:] == ["-I", "-m", "chaffinch.outputs.solve.process"]
+        assert command[1:] == ["-I", "-c", process.START, str(process.PACKAGE)]
         return real([command[0], "-I", str(tmp_path / "fake.py")], **options)
 
     monkeypatch.setattr(process.subprocess, "Popen", fake)
@@ -123,6 +124,30 @@ def test_the_process_is_isolated(monkeypatch, tmp_path):
     }
     assert "SECRET_PLACE" not in names
     assert not os.path.exists(where)
+
+
+def test_the_process_runs_the_package_that_started_it(tmp_path):
+    """A copy of the package, found by a path that the isolated process does not get, is not mixed with the installed one."""
+    copied = tmp_path / "chaffinch"
+    shutil.copytree(process.PACKAGE.parent, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (copied / "outputs" / "solve" / "process.py").read_text(encoding="utf-8")
+    marked = text.replace(
+        "def main() -> None:\n", "def main() -> None:\n    sys.exit('the copy')\n"
+    )
+    (copied / "outputs" / "solve" / "process.py").write_text(marked, encoding="utf-8")
+    code = (
+        "from chaffinch.outputs.solve.process import EngineJob, run\n"
+        "run(EngineJob({}, seeds=[(1, ())]))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert ended.stderr.strip().endswith(
+        "The engine's process ended before it had made its copies: the copy"
+    )
 
 
 def test_a_process_that_loaded_a_reader_fails(monkeypatch):

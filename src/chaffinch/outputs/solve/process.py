@@ -18,6 +18,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import IO, Any, Self
 
 import numpy as np
@@ -52,6 +53,18 @@ KEPT = (
     "TMPDIR",
 )
 """Names of the environment that the process gets: where compiled kernels are kept, and what the system needs to start it."""
+
+PACKAGE = Path(__file__).absolute().parents[2] / "__init__.py"
+START = f"""
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+spec = spec_from_file_location("{__package__.split(".")[0]}", sys.argv[1])
+sys.modules[spec.name] = package = module_from_spec(spec)
+spec.loader.exec_module(package)
+from {__name__} import main
+main()
+"""
+"""What the process begins with: the package that started it, from its own folder, since an isolated interpreter would find the installed one."""
 
 GRACE = 900.0
 """Seconds beyond those of the search before a process counts as hanging: starting, and compiling once for each installation."""
@@ -134,7 +147,7 @@ class _EngineProcess:
         environment |= {
             f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")
         }
-        pipe, command = subprocess.PIPE, [sys.executable, "-I", "-m", __name__]
+        pipe, command = subprocess.PIPE, [sys.executable, "-I", "-c", START, str(PACKAGE)]
         self._folder = tempfile.TemporaryDirectory(prefix="chaffinch-")
         try:
             self._child = subprocess.Popen(
@@ -319,7 +332,3 @@ def _thin(trace: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
     return tuple(
         trace[k] for k in np.unique(np.linspace(0, len(trace) - 1, MOST_POINTS).astype(int))
     )
-
-
-if __name__ == "__main__":
-    main()
