@@ -75,15 +75,8 @@ bench: $(BENCH_VENV)/.bench ## Run the benchmarks that benchmarks/README.md name
 	done; \
 	if [ $$found = no ]; then echo "benchmarks/README.md names no script of benchmarks/: nothing to run."; fi
 
-experiments: $(VENV)/.plain ## Rerun the tables of the papers: experiments/*/run.py
-	@if ! ls experiments/*/run.py >/dev/null 2>&1; then \
-	  echo "There are no experiments yet: nothing to run."; \
-	else \
-	  for script in experiments/*/run.py; do \
-	    study=$$(basename "$$(dirname "$$script")"); \
-	    echo "== $$study"; SHARED_DATA="$(SHARED_DATA)" $(VENV)/bin/python -m "experiments.$$study.run" || exit 1; \
-	  done; \
-	fi
+experiments: $(VENV)/.plain ## Rerun the tables of the papers and the other studies; say which are not run
+	@SHARED_DATA="$(SHARED_DATA)" $(VENV)/bin/python -m experiments
 
 docs: $(DOCS_VENV)/.docs ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict

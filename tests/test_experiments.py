@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Annotated, Literal
 
 import pytest
 
+from benchmarks.common import Option, read_rows, run_study, write_rows
 from experiments import index as INDEX
+from experiments.__main__ import studies as all_studies
 
 from .test_house import ROOT
 
@@ -82,3 +86,70 @@ def test_a_figure_is_a_mean_a_word_or_a_count_and_what_is_not_there_is_refused()
     ):
         with pytest.raises(LookupError, match=re.escape(file)):
             INDEX.figure(file, chosen, column, "")
+
+
+def test_every_study_is_run_or_says_why_not() -> None:
+    """The reasons are those of the signatures: what has a default asks for nothing."""
+    studies = all_studies()
+    folders = {path.parent.name for path in FOLDER.glob("*/__init__.py")}
+    assert {name.split(".")[0] for name in studies} == folders
+    assert studies["p0_learning.run"] == ""
+    assert studies["rules.keep"] == "asks for FILES, OUTPUT"
+    assert studies["attack_what_leaves.audit"] == "asks for STUDY"
+    assert "hours" in studies["p4_composite.all_records"]
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        (["a.csv"], ((Path("a.csv"),), "cmc", (0.1, 1.0), None, False)),
+        (
+            ["a", "b", "--table", "adult", "--epsilon", "2", "--n-rows", "5", "--dry"],
+            ((Path("a"), Path("b")), "adult", (2.0,), 5, True),
+        ),
+        (["a", "-e", "1", "3"], ((Path("a"),), "cmc", (1.0, 3.0), None, False)),
+    ],
+)
+def test_the_signature_of_a_study_is_its_options(words, given) -> None:
+    found = []
+
+    def study(
+        paths: tuple[Path, ...],
+        *,
+        table: Literal["cmc", "adult"] = "cmc",
+        epsilon: Annotated[tuple[float, ...], Option("Budgets.", short="e")] = (0.1, 1.0),
+        n_rows: int | None = None,
+        dry: bool = False,
+    ) -> None:
+        found.append((paths, table, epsilon, n_rows, dry))
+
+    run_study(study, words)
+    assert found == [given]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "required: paths"),
+        (["a", "--table", "x"], "argument --table: must be one of cmc, adult. Got 'x'."),
+        (["a", "--n-rows", "x"], "argument --n-rows: invalid int value: 'x'"),
+    ],
+)
+def test_a_study_says_what_it_cannot_read(words, message, capsys) -> None:
+    def study(
+        paths: tuple[Path, ...], *, table: Literal["cmc", "adult"] = "cmc", n_rows: int = 1
+    ) -> None:
+        raise AssertionError
+
+    with pytest.raises(SystemExit):
+        run_study(study, words)
+    assert message in capsys.readouterr().err
+
+
+def test_rows_are_read_as_they_were_written(tmp_path) -> None:
+    path = tmp_path / "rows.csv"
+    assert read_rows(path) == []
+    write_rows(path, [{"a": 1, "b": "x,y"}, {"a": 2}])
+    assert read_rows(path) == [{"a": "1", "b": "x,y"}, {"a": "2", "b": ""}]
+    write_rows(path, iter([[3, 4]]), ["a", "b"])
+    assert path.read_bytes() == b"a,b\r\n3,4\r\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.common import write_rows
+from benchmarks.common import run_study, write_rows
 from chaffinch.risk.membership.rates import LabelledScores
 from chaffinch.stats.intervals import clustered_auc
 from chaffinch.stats.learners import auc
@@ -122,4 +122,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.check_speed import ADULT_TABLES, CMC_KEYS, CMC_LOGIT, CMC_TABLES, document, logit
-from benchmarks.common import write_rows
+from benchmarks.common import run_study, write_rows
 from benchmarks.data import bundled
 from chaffinch._base.seeds import seed_sequence
 from chaffinch.outputs.check import CheckInputs, CheckSettings, check_recipes
@@ -136,4 +136,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_study(main)
