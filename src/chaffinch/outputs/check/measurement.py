@@ -121,7 +121,7 @@ def columns_of_data(data: Table | TableCoder | Codes) -> tuple[str, ...]:
 def codes_of_records(
     fields: OutputDomain, data: Table | TableCoder | Codes, own_columns: OutputDomain
 ) -> Codes:
-    """Return the records as codes of some columns, `MISSING` where they have no value; `own` are the columns of codes."""
+    """Return the records as codes of some columns, `MISSING` where they have no value; `own_columns` are the columns of codes."""
     if not isinstance(data, np.ndarray):
         return codes_of_table(data, fields).codes
     codes = own_columns.check(data, may_miss=True)
