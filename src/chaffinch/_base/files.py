@@ -437,7 +437,7 @@ def mark_in_use(folder: Path) -> Iterator[None]:
 
 
 def remove_left_behind(parent: Path, prefix: str, suffix: str = "") -> None:
-    """Remove the folders in `place`, by the beginning and the end of their names, that processes of this user held and did not remove."""
+    """Remove the folders in `parent`, by the beginning and the end of their names, that processes of this user held and did not remove."""
     try:
         import fcntl
 
@@ -484,7 +484,7 @@ def held_file(path: Path, mode: int) -> Iterator[None]:
 
 
 def remove_files_left_behind(parent: Path, name: re.Pattern[str]) -> None:
-    """Remove the files in `place`, by their names, that processes of this user held and did not remove; none that was written a moment ago."""
+    """Remove the files in `parent`, by their names, that processes of this user held and did not remove; none that was written a moment ago."""
     try:
         import fcntl
 
