@@ -87,9 +87,9 @@ from chaffinch.risk.auditing.result import AuditResult
 from chaffinch.risk.finding import ALPHA, column_findings, record_findings
 from chaffinch.risk.membership.result import MembershipResult
 from chaffinch.risk.singling_out import SinglingOutResult
-from chaffinch.risk.together import Together
+from chaffinch.risk.together import MultiReleaseResult
 from chaffinch.risk.verdict import LimitVerdict
-from chaffinch.stats.familywise import Family
+from chaffinch.stats.familywise import FamilywiseTest
 from chaffinch.stats.intervals import Estimate, LimitState
 from chaffinch.synth.account import SynthesisAccount
 from chaffinch.utility.result import SHARES, TableSummary, VerdictRow
@@ -645,7 +645,7 @@ def _ledger(epsilon: float | None, spent: float = 0.0) -> Project:
 
 def _family(lower: float, attacks: int, tests: int, upper: float | None = None) -> str:
     whole = RiskResult.from_dict(_tested())
-    family = Family(p_value=0.03, lower=(lower,), upper=() if upper is None else (upper,))
+    family = FamilywiseTest(p_value=0.03, lower=(lower,), upper=() if upper is None else (upper,))
     return family_line(
         replace(
             whole,
@@ -956,22 +956,22 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
     (
         "Releases, in this order: {}{}.",
         "Releases, in this order: a, b, c, d, e, f and others.",
-        lambda: together_words(Together(names=tuple("abcdefg"))),
+        lambda: together_words(MultiReleaseResult(names=tuple("abcdefg"))),
     ),
     (
         "Releases, in this order: {}{}.",
         "Releases, in this order: a.",
-        lambda: together_words(Together(names=("a",))),
+        lambda: together_words(MultiReleaseResult(names=("a",))),
     ),
     (
         "The last of those alone is the model, as {} drawn from it.",
         "The last of those alone is the model, as 1 row drawn from it.",
-        lambda: together_words(Together(model_rows=1)),
+        lambda: together_words(MultiReleaseResult(model_rows=1)),
     ),
     (
         "The last of those alone is the model, as {} drawn from it.",
         "The last of those alone is the model, as <10 rows drawn from it.",
-        lambda: together_words(Together(model_rows="<10")),
+        lambda: together_words(MultiReleaseResult(model_rows="<10")),
     ),
     (
         "the p-value of “people in the data and others are alike”, adjusted for all attacks together, is at most {}, or the lower bound of the excess, which holds for all attacks at once, is above 0",

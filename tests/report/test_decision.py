@@ -37,7 +37,7 @@ from chaffinch.risk.attacker import plan_attackers
 from chaffinch.risk.finding import Finding
 from chaffinch.risk.result import AttackedTable, RiskAbout, RiskResult
 from chaffinch.risk.verdict import LimitVerdict, limit_verdict
-from chaffinch.stats.familywise import Family
+from chaffinch.stats.familywise import FamilywiseTest
 from chaffinch.stats.intervals import LimitState
 from chaffinch.utility import VerdictRow
 
@@ -160,11 +160,11 @@ LOW = Finding(
 HIGH = replace(LOW, sensitive="pay", value=0.7, holdout=0.6, excess=0.1, p_family=0.001)
 COPY = Finding(attacker="exact_row", value=0.02, holdout=0.01, excess=0.01, p_family=0.001)
 HELD = RiskAbout(holdout=AttackedTable(100), keys=("age", "sex"), sensitive=("ill",))
-KNOWN = Family(p_value=0.4, adjusted=(0.4,), lower=(-0.01,))
+KNOWN = FamilywiseTest(p_value=0.4, adjusted=(0.4,), lower=(-0.01,))
 
 
 def study(
-    *findings: Finding, about: RiskAbout = HELD, family: Family = KNOWN, **more: object
+    *findings: Finding, about: RiskAbout = HELD, family: FamilywiseTest = KNOWN, **more: object
 ) -> RiskResult:
     return RiskResult(about=about, findings=findings, family=family, **more)
 
@@ -233,7 +233,9 @@ def test_the_strongest_of_all_findings_leads_be_it_attack_or_test():
         lower_bound=-0.01,
         detectable=0.1,
     )
-    family = Family(p_value=0.007, strongest=1, adjusted=(0.03, 0.007), lower=(-0.02, -0.01))
+    family = FamilywiseTest(
+        p_value=0.007, strongest=1, adjusted=(0.03, 0.007), lower=(-0.02, -0.01)
+    )
     risk = study(weak, pairs, family=family)
     assert headline_of(risk).finding == pairs
     assert (
@@ -301,10 +303,12 @@ def test_without_a_holdout_the_halves_lead():
     alone = replace(LOW, holdout=None, excess=None, p_family=None, detectable=None)
     bare = replace(HELD, holdout=None)
     assert "is not known, for want of people who are not" in said(
-        study(alone, about=bare, family=Family(reason="no holdout"))
+        study(alone, about=bare, family=FamilywiseTest(reason="no holdout"))
     )
     crossed = RiskResult(findings=(HIGH,), family=KNOWN)
-    with_halves = study(alone, about=bare, family=Family(reason="no holdout"), cross_fit=crossed)
+    with_halves = study(
+        alone, about=bare, family=FamilywiseTest(reason="no holdout"), cross_fit=crossed
+    )
     assert said(with_halves).startswith(
         "More about its own people than about others (from models of half the people, for want of a holdout): "
     )
@@ -318,7 +322,7 @@ def test_without_a_holdout_the_halves_lead():
 def test_no_attack_that_could_be_made_is_no_pass():
     risk = study(
         Finding(attacker="dcap", sensitive="ill", reason="No key is in both tables."),
-        family=Family(reason="none"),
+        family=FamilywiseTest(reason="none"),
     )
     part = gives_away(report_of(title="t", risk=risk))
     assert (part.word, part.figures) == ("not assessed", ())

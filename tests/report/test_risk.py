@@ -34,7 +34,7 @@ from chaffinch.report.text import (
 from chaffinch.risk.attacker import attackers_of_kind
 from chaffinch.risk.finding import Finding, ReleasesGain, worst_of_key_sets
 from chaffinch.risk.result import RiskResult
-from chaffinch.risk.together import Together
+from chaffinch.risk.together import MultiReleaseResult
 
 from .conftest import HOSTILE, Page, whole_page
 
@@ -539,7 +539,7 @@ FINDING = Finding(
         alone=(0.02, None), added=0.06, interval=(0.04, 0.08), p_value=0.001, p_family=0.002
     ),
 )
-JOINT = Together(tables=2, names=("a.csv", "b.csv"), model_rows=5000, findings=(FINDING,))
+JOINT = MultiReleaseResult(tables=2, names=("a.csv", "b.csv"), model_rows=5000, findings=(FINDING,))
 RESULT = RiskResult(together=JOINT)
 
 
@@ -586,7 +586,7 @@ def test_one_release_has_no_section() -> None:
 def test_the_cross_fit_is_shown_where_it_has_an_excess() -> None:
     result = replace(
         RESULT,
-        together=Together(tables=2, reason="No holdout."),
+        together=MultiReleaseResult(tables=2, reason="No holdout."),
         cross_fit=RiskResult(together=JOINT),
     )
     assert JOINT.sentence in str(to_plain(list(joint_blocks(result))))

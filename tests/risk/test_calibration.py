@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from chaffinch.stats.excess import Excess, excess
-from chaffinch.stats.familywise import Family, family
+from chaffinch.stats.familywise import FamilywiseTest, family
 from chaffinch.stats.rates import ClassStatistic, Ratio, Statistic
 
 LEVELS = 4  # of the sensitive value
@@ -127,7 +127,7 @@ def attacks(population: Population, table: np.ndarray, people: Table) -> list[Pa
     return [score(table, people) for score in (cap, vote, tcap, p1)]
 
 
-def null_family(number: int) -> Family:
+def null_family(number: int) -> FamilywiseTest:
     rng = np.random.default_rng((11, number))
     population = Population.of((6, 5, 4), rng)
     synthetic, original, holdout = (population.draw(n, rng) for n in (600, 600, 400))

@@ -17,8 +17,8 @@ from chaffinch.report.result import ReportResult, as_report, report_of
 from chaffinch.risk import ATTACKERS, Finding, RiskResult, cross_fit
 from chaffinch.risk.finding import ReleasesGain
 from chaffinch.risk.result import AttackedTable, RiskAbout
-from chaffinch.risk.together import Together
-from chaffinch.stats.familywise import Family
+from chaffinch.risk.together import MultiReleaseResult
+from chaffinch.stats.familywise import FamilywiseTest
 
 from ..factories import people
 
@@ -131,14 +131,14 @@ def findings(draw: st.DrawFn, *, several: bool = False) -> Finding:
 def studies(draw: st.DrawFn) -> RiskResult:
     """Draw a study of one release or of several."""
     joint = st.builds(
-        Together,
+        MultiReleaseResult,
         tables=st.just(2),
         findings=st.lists(findings(several=True), min_size=1, max_size=3).map(tuple),
     )
     return RiskResult(
         about=RiskAbout(holdout=draw(st.sampled_from((None, AttackedTable(rows=100))))),
         findings=tuple(draw(st.lists(findings(), min_size=1, max_size=4))),
-        family=Family(p_value=draw(NUMBERS)),
+        family=FamilywiseTest(p_value=draw(NUMBERS)),
         together=draw(st.none() | joint),
     )
 

@@ -15,7 +15,7 @@ from chaffinch.risk.policy import RiskPolicy
 from chaffinch.risk.result import AttackedTable, RiskAbout, RiskResult
 from chaffinch.risk.settings import LimitSettings
 from chaffinch.risk.verdict import LimitVerdict
-from chaffinch.stats.familywise import Family
+from chaffinch.stats.familywise import FamilywiseTest
 from chaffinch.stats.sampled import SampledRecords
 
 
@@ -73,7 +73,7 @@ def known(*bounds: tuple[float | None, float | None], **about) -> RiskResult:
         for j in range(len(bounds) - 1)
     )
     tests = (Finding(attacker="exact_row", value=0.1, excess=0.0, p_family=0.5, detectable=0.12),)
-    family = Family(p_value=0.5, adjusted=(0.5,) * len(bounds), lower=lower, upper=upper)
+    family = FamilywiseTest(p_value=0.5, adjusted=(0.5,) * len(bounds), lower=lower, upper=upper)
     one = {"holdout": AttackedTable(100), "synthetic": (AttackedTable(100),), **about}
     return RiskResult(about=RiskAbout(**one), findings=(*attacks, *tests), family=family)
 
@@ -133,7 +133,7 @@ def test_models_of_half_the_people_refuse_a_table_and_never_show_it():
     alone = replace(
         halves,
         about=replace(halves.about, holdout=None),
-        family=Family(reason="no holdout"),
+        family=FamilywiseTest(reason="no holdout"),
         cross_fit=crossed,
     )
     verdict = RiskPolicy(0.5).judged(alone, {}).limit

@@ -19,10 +19,10 @@ from chaffinch._base.errors import InputError, UnknownNameError
 from chaffinch._base.runtime import silent
 from chaffinch.risk import ATTACKERS, Attacker, RiskResult, RiskSettings, measure_risk
 from chaffinch.risk.attribution.attack_data import AttackData
-from chaffinch.risk.attribution.attempt import Question
+from chaffinch.risk.attribution.attempt import AttackSpec
 from chaffinch.risk.finding import column_findings, record_findings
 from chaffinch.risk.policy import RiskPolicy
-from chaffinch.risk.run import Run
+from chaffinch.risk.run import RiskStudy
 from chaffinch.stats.rates import Scores
 from chaffinch.table import domain
 from chaffinch.table.compare import values
@@ -385,8 +385,8 @@ def two_coins(seed, n_rows=40):
 
 def finished(syntheses, holdout):
     data = AttackData.from_tables(two_coins(1), syntheses, holdout, columns=["a", "s"])
-    run = Run(data, np.random.SeedSequence(1), 50, 1, silent)
-    run.attack(Question(("a",), "s", ("dcap",)), None)
+    run = RiskStudy(data, np.random.SeedSequence(1), 50, 1, silent)
+    run.attack(AttackSpec(("a",), "s", ("dcap",)), None)
     return run.finished(10)
 
 

@@ -12,7 +12,7 @@ from chaffinch.risk.crossfit import cross_fit
 from chaffinch.risk.finding import RELEASES_HEAD, Finding, ReleasesGain
 from chaffinch.risk.result import RiskResult
 from chaffinch.risk.settings import RiskSettings
-from chaffinch.risk.together import Together
+from chaffinch.risk.together import MultiReleaseResult
 from chaffinch.table.read import read
 
 ADDS = Finding(
@@ -34,7 +34,7 @@ NOTHING = Finding(
 
 
 def test_the_sentence_is_about_what_adds_most() -> None:
-    sentence = Together(tables=2, findings=(NOTHING, ADDS)).sentence
+    sentence = MultiReleaseResult(tables=2, findings=(NOTHING, ADDS)).sentence
     assert sentence.startswith(
         "Whoever holds 2 tables finds more than from one of them: by Exact row the excess is +0.080"
     )
@@ -42,33 +42,37 @@ def test_the_sentence_is_about_what_adds_most() -> None:
 
 
 def test_nothing_added_is_said_with_its_chance() -> None:
-    sentence = Together(tables=1, model_rows=500, findings=(NOTHING,)).sentence
+    sentence = MultiReleaseResult(tables=1, model_rows=500, findings=(NOTHING,)).sentence
     assert "the table and the model was not seen to find more" in sentence
     assert "is 0.7." in sentence
 
 
 def test_what_is_about_few_people_has_no_number() -> None:
     few = Finding(attacker="exact_row", releases=ReleasesGain(alone=(None, None), p_family=0.01))
-    assert "about too few people to be said" in Together(tables=2, findings=(few,)).sentence
+    assert (
+        "about too few people to be said" in MultiReleaseResult(tables=2, findings=(few,)).sentence
+    )
 
 
 def test_without_a_holdout_the_reason_is_given() -> None:
     assert (
-        Together(tables=2, findings=(Finding(attacker="dcap"),), reason="No holdout.").sentence
+        MultiReleaseResult(
+            tables=2, findings=(Finding(attacker="dcap"),), reason="No holdout."
+        ).sentence
         == "Attacked together: No holdout."
     )
 
 
 def test_rows_stand_in_order_of_what_is_added() -> None:
-    rows = Together(tables=2, findings=(NOTHING, ADDS)).rows()
+    rows = MultiReleaseResult(tables=2, findings=(NOTHING, ADDS)).rows()
     assert [row[0] for row in rows] == ["Exact row", "DCAP"]
     assert rows[0][6] == "+0.020, masked"
     assert all(len(row) == len(RELEASES_HEAD) for row in rows)
 
 
 def test_plain_data_are_read_back() -> None:
-    joint = Together(tables=2, names=("2024", "2025"), findings=(NOTHING, ADDS))
-    assert Together.from_dict(joint.to_dict()) == joint
+    joint = MultiReleaseResult(tables=2, names=("2024", "2025"), findings=(NOTHING, ADDS))
+    assert MultiReleaseResult.from_dict(joint.to_dict()) == joint
 
 
 ASKED = {
@@ -98,7 +102,7 @@ def copy(members: pa.Table, share: float, rng: np.random.Generator) -> pa.Table:
     return pa.concat_tables([members.take(rows), unrelated_people(members.num_rows - copied, rng)])
 
 
-def of(joint: Together | None, measure: str) -> Finding:
+def of(joint: MultiReleaseResult | None, measure: str) -> Finding:
     assert joint is not None
     return next(one for one in joint.findings if one.attacker == measure)
 

@@ -36,7 +36,7 @@ from ..risk.finding import (
     worst_of_key_sets,
 )
 from ..risk.result import RiskResult
-from ..risk.together import Together
+from ..risk.together import MultiReleaseResult
 from ..risk.verdict import family_sentence, family_words
 from .risk_figures import (
     MOST,
@@ -450,7 +450,7 @@ def _interval_words(interval: tuple[float, float] | None) -> str:
     return NONE if interval is None else between(interval)
 
 
-def _joint_words(joint: Together) -> str:
+def _joint_words(joint: MultiReleaseResult) -> str:
     names = [display_name(name, 40) for name in joint.names[:MOST_NAMES]]
     which = (
         f" Releases, in this order: {', '.join(names)}{' and others' if len(joint.names) > MOST_NAMES else ''}."

@@ -26,7 +26,7 @@ from .._base.text import display_name
 
 if TYPE_CHECKING:
     from ..stats.rates import Scores
-    from .attribution.attempt import Attempt, Outcome
+    from .attribution.attempt import AttackContext, Outcome
     from .memorisation.protocol import ReleaseCase
 
 By = Literal["value", "draw"]
@@ -161,7 +161,7 @@ class Attacker:
     name: str
     title: str
     definition: str
-    attack: Callable[[Attempt], list[Outcome]] | None = None
+    attack: Callable[[AttackContext], list[Outcome]] | None = None
     score: Callable[[ReleaseCase], Scores] | None = None
     learner: Callable[..., Any] | None = None
     sees: tuple[str, ...] = ("table",)

@@ -28,9 +28,9 @@ from ..table.rows import Rows
 from ..table.sample import choose_people
 from ..table.table import Table
 from .attribution.attack_data import AttackData
-from .attribution.attempt import Question
+from .attribution.attempt import AttackSpec
 from .result import RiskResult
-from .run import Run
+from .run import RiskStudy
 from .settings import RiskSettings
 from .study import ONE_ROW_EACH, about_risk, attacked_data
 from .together import pool_of, together
@@ -166,18 +166,18 @@ def fold_data(
 
 def attack_folds(
     folds: Sequence[AttackedFold],
-    questions: Sequence[Question],
+    questions: Sequence[AttackSpec],
     settings: RiskSettings,
     root: np.random.SeedSequence,
     *,
     threads: int | None = None,
     progress: Progress = silent,
-) -> Run:
+) -> RiskStudy:
     """Return one run of the attacks and tests on the first table of each fold, the people of all folds together; two folds at most."""
     runs = []
     for number, fold in enumerate(folds):
         data = fold_data(fold, fold.tables[:1], settings, root, number)
-        run = Run(data, child(root, 3), settings.resamples, threads, progress)
+        run = RiskStudy(data, child(root, 3), settings.resamples, threads, progress)
         for question in questions:
             run.attack(question, settings.label)
         run.test(settings)

@@ -26,7 +26,7 @@ from .._base.results import (
 )
 from .._base.svg import Dot, dots
 from .._base.text import count_noun, display_name, number, text_table
-from ..stats.familywise import Family
+from ..stats.familywise import FamilywiseTest
 from ..stats.sampled import SampledRecords
 from .attribution.exposure import ExposedPeople, Funnel, Memorisation, RiskSpread
 from .finding import (
@@ -40,7 +40,7 @@ from .finding import (
     over_key_sets,
     worst_of_key_sets,
 )
-from .together import Together
+from .together import MultiReleaseResult
 from .verdict import LimitVerdict, family_sentence, strongest_finding
 
 MOST = 30
@@ -144,12 +144,12 @@ class RiskResult(TabularResult):
 
     about: RiskAbout = RiskAbout()
     findings: tuple[Finding, ...] = ()
-    family: Family = field(default_factory=Family)
+    family: FamilywiseTest = field(default_factory=FamilywiseTest)
     funnel: tuple[Funnel, ...] | None = field(default=None, metadata=UNLESS_NONE)
     records: tuple[RiskSpread, ...] | None = field(default=None, metadata=UNLESS_NONE)
     classes: tuple[ExposedPeople, ...] | None = field(default=None, metadata=UNLESS_NONE)
     memorisation: Memorisation | None = field(default=None, metadata=UNLESS_NONE)
-    together: Together | None = field(default=None, metadata=UNLESS_NONE)
+    together: MultiReleaseResult | None = field(default=None, metadata=UNLESS_NONE)
     note: str = field(default="", metadata=UNLESS_EMPTY)
     run: RunFacts = field(default_factory=RunFacts, compare=False)
     cross_fit: RiskResult | None = field(default=None, metadata=UNLESS_NONE)

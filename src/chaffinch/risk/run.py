@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from .._base.runtime import Progress
 from .._base.seeds import child
 from ..stats.excess import NO_HOLDOUT, Excess, combine, excess, interval, value_of
-from ..stats.familywise import Family, LargestExcess, family, largest_excess
+from ..stats.familywise import FamilywiseTest, LargestExcess, family, largest_excess
 from ..stats.rates import Ratio
 from .attacker import ATTACKERS
 from .attribution.attack_data import AttackData
-from .attribution.attempt import Attempt, Outcome, Question, outcomes
+from .attribution.attempt import AttackContext, AttackSpec, Outcome, outcomes
 from .finding import Finding, mean_of
 from .memorisation.battery import memorisation_outcomes
 from .settings import RiskSettings
@@ -88,7 +88,7 @@ class Tried:
         return n_found, (finding.holdout or 0.0) * self.n_others * share
 
 
-class Run:
+class RiskStudy:
     """Attackers one after the other, and what their people's scores say together."""
 
     def __init__(
@@ -105,7 +105,7 @@ class Run:
         self.progress = progress
         self.seconds: dict[str, float] = {}
 
-    def attack(self, question: Question, label: str | None) -> None:
+    def attack(self, question: AttackSpec, label: str | None) -> None:
         """Run every attack of a question from every source."""
         start = time.perf_counter()
         by_source = {name: self._from(name, self.people, question) for name in self.data.synthetics}
@@ -183,14 +183,14 @@ class Run:
         )
         self.tried.append(Tried(finding, tables, n_others))
 
-    def finished(self, threshold: int) -> tuple[tuple[Finding, ...], Family]:
+    def finished(self, threshold: int) -> tuple[tuple[Finding, ...], FamilywiseTest]:
         """Return the findings with their intervals and excesses, and what they say together, as they may leave: no value about fewer than `threshold` people."""
         start = time.perf_counter()
         findings = []
         for number, (tried, stream) in enumerate(zip(self.tried, self._streams(), strict=True)):
             self.progress("resampling people", number / len(self.tried))
             findings.append(self._compared(tried, stream))
-        together = self._together() if len(self.people) > 1 else Family(reason=NO_HOLDOUT)
+        together = self._together() if len(self.people) > 1 else FamilywiseTest(reason=NO_HOLDOUT)
         hidden: set[int] = set()
         masked = []
         for number, (finding, tried) in enumerate(zip(findings, self.tried, strict=True)):
@@ -255,12 +255,12 @@ class Run:
         return streams
 
     def _from(
-        self, source: str, people: Sequence[str], question: Question
+        self, source: str, people: Sequence[str], question: AttackSpec
     ) -> dict[str, list[Outcome]]:
         number = list(self.data.by_side).index(source)
         seed = int(child(self.root, 0, number).generate_state(1)[0] % (1 << 31))
         return outcomes(
-            Attempt(self.data, source, people, question, seed=seed, threads=self.threads)
+            AttackContext(self.data, source, people, question, seed=seed, threads=self.threads)
         )
 
     def _interval(self, tried: Tried, stream: np.random.SeedSequence) -> tuple[float, float] | None:
@@ -323,7 +323,7 @@ class Run:
         index = largest.strongest
         return largest, "" if index is None else self.tried[index].name
 
-    def _together(self) -> Family:
+    def _together(self) -> FamilywiseTest:
         """Return what the attackers of the first synthetic table say together; where there are several tables, p-values and bounds are of all of them."""
         shares = [tried.finding.about.level_share for tried in self.tried]
         first = family(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.random import SeedSequence
 
     from ..table.schema import Schema
-    from .attribution.attempt import Question
+    from .attribution.attempt import AttackSpec
 
 Parts = tuple[tuple[str, ...], tuple[str, ...]]
 """Two sets of columns that have none in common."""
@@ -262,12 +262,12 @@ class RiskSettings(Declared):
                 if name is not None and name not in schema.names:
                     raise unknown_name(what, name, schema.names)
 
-    def questions(self, seed: SeedSequence, *, has_holdout: bool = True) -> list[Question]:
+    def questions(self, seed: SeedSequence, *, has_holdout: bool = True) -> list[AttackSpec]:
         """Return each set of keys with each sensitive column it is to attack; a column is never its own key.
 
         Where there are very many sets, `key_subsets` draws some of them by the seed.
         """
-        from .attribution.attempt import Question
+        from .attribution.attempt import AttackSpec
         from .attribution.classes import key_subsets
 
         if not self.keys:
@@ -288,7 +288,7 @@ class RiskSettings(Declared):
         plan = self.plan(n_key_sets=len(attacked), has_holdout=has_holdout)
         names = tuple(attacker.name for attacker in plan.attackers if attacker.on_column)
         return [
-            Question(keys, sensitive, names, self.tcap_convention, self.tau, self.svm_rows)
+            AttackSpec(keys, sensitive, names, self.tcap_convention, self.tau, self.svm_rows)
             for keys, sensitive in attacked
             if names
         ]

@@ -32,15 +32,15 @@ from ..table.sources import open_source
 from ..table.table import Table
 from ..table.weights import without_weight
 from .attribution.attack_data import AttackData, align_sides, data_of_rows
-from .attribution.attempt import Question
+from .attribution.attempt import AttackSpec
 from .attribution.exposure import equal_rows, exposed_records, funnel, match_people, spread
 from .attribution.matching import Match, match_counts
 from .finding import Finding, coarse_sentence, column_findings, record_findings
 from .policy import RiskPolicy
 from .result import AttackedTable, RiskAbout, RiskResult
-from .run import Run
+from .run import RiskStudy
 from .settings import RiskSettings
-from .together import MODEL_TIMES, Together, pool_of, together
+from .together import MODEL_TIMES, MultiReleaseResult, pool_of, together
 
 if TYPE_CHECKING:
     from ..keywords import RiskOptions
@@ -246,14 +246,14 @@ def _check_engine(source: Rows, several: Sequence[Any], model: Any) -> None:
 
 def _run_attacks(
     data: AttackData,
-    questions: Sequence[Question],
+    questions: Sequence[AttackSpec],
     settings: RiskSettings,
     root: np.random.SeedSequence,
     threads: int | None,
     progress: Progress,
-) -> Run:
+) -> RiskStudy:
     """Return a run that asked every question and ran every test."""
-    run = Run(data, child(root, 3), settings.resamples, threads, progress)
+    run = RiskStudy(data, child(root, 3), settings.resamples, threads, progress)
     for number, question in enumerate(questions):
         progress("attacking", number / len(questions))
         run.attack(question, settings.label)
@@ -263,13 +263,13 @@ def _run_attacks(
 
 def _together(
     data: AttackData,
-    questions: Sequence[Question],
+    questions: Sequence[AttackSpec],
     settings: RiskSettings,
     root: np.random.SeedSequence,
-    run: Run,
+    run: RiskStudy,
     threads: int | None,
     progress: Progress,
-) -> Together:
+) -> MultiReleaseResult:
     """Return what several releases tell together."""
     progress("attacking releases together", 0.0)
     pool = pool_of(data, questions, settings, child(root, 8), alone=run.tried, threads=threads)
@@ -283,7 +283,7 @@ def _together(
 
 
 def _saying(
-    sample: SampledRecords, findings: Sequence[Finding], joint: Together | None
+    sample: SampledRecords, findings: Sequence[Finding], joint: MultiReleaseResult | None
 ) -> SampledRecords:
     """Return a sample with sentences that say which figures are of all records, which of it, and what it may miss."""
     attacks, tests = column_findings(findings), record_findings(findings)
@@ -340,7 +340,7 @@ def attacked_data(
 
 def about_risk(
     settings: RiskSettings,
-    questions: Sequence[Question],
+    questions: Sequence[AttackSpec],
     seed: Seed,
     *,
     original: int,
@@ -392,7 +392,7 @@ def _comparison(data: AttackData, settings: RiskSettings) -> Iterator[str]:
 
 def _exposure(
     data: AttackData,
-    questions: Sequence[Question],
+    questions: Sequence[AttackSpec],
     settings: RiskSettings,
     sample: SampledRecords | None,
 ) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ..stats.familywise import Contrast, ScoreComparison, contrasts
 from ..stats.rates import Ratio
 from .attacker import ATTACKERS
 from .attribution.attack_data import AttackData
-from .attribution.attempt import Attempt, Outcome, Question, outcomes
+from .attribution.attempt import AttackContext, AttackSpec, Outcome, outcomes
 from .finding import RELEASES_HEAD, Finding, ReleasesGain, releases_rows
 from .memorisation.battery import memorisation_outcomes
 from .run import Tried
@@ -30,7 +30,7 @@ FEW = "It is about fewer than {threshold} people, so its numbers do not leave; w
 
 
 @dataclass(frozen=True, kw_only=True)
-class Together(TabularResult):
+class MultiReleaseResult(TabularResult):
     """What somebody finds who holds several releases of the same people.
 
     `tables`: how many tables were released. `names`: what they are called, where they have names. `model_rows`: rows that were drawn from a model that was released too, masked as numbers
@@ -69,7 +69,7 @@ class Together(TabularResult):
         --------
         >>> gain = ReleasesGain(alone=(0.02, 0.02), added=0.06, interval=(0.04, 0.08), p_family=0.001)
         >>> finding = Finding(attacker="exact_row", excess=0.08, releases=gain)
-        >>> print(Together(tables=2, findings=(finding,)).sentence)  # doctest: +NORMALIZE_WHITESPACE
+        >>> print(MultiReleaseResult(tables=2, findings=(finding,)).sentence)  # doctest: +NORMALIZE_WHITESPACE
         Whoever holds 2 tables finds more than from one of them: by Exact row the excess is +0.080 from all together, and what is added to one is
         +0.060 (95 % interval 0.04 to 0.08).
         """
@@ -129,7 +129,7 @@ class Pool:
 
 def pool_of(
     data: AttackData,
-    questions: Sequence[Question],
+    questions: Sequence[AttackSpec],
     settings: RiskSettings,
     root: np.random.SeedSequence,
     *,
@@ -152,7 +152,7 @@ def pool_of(
         )
         seed = int(child(root, 0, index).generate_state(1)[0] % (1 << 31))
         by_side = [
-            outcomes(Attempt(data, side, people, matching, seed=seed, threads=threads))
+            outcomes(AttackContext(data, side, people, matching, seed=seed, threads=threads))
             for side in ("together", *names)
         ]
         for name in by_side[0]:
@@ -203,7 +203,7 @@ def together(
     resamples: int,
     threshold: int = THRESHOLD,
     threads: int | None = None,
-) -> Together:
+) -> MultiReleaseResult:
     """Return what the releases of a pool tell together, and what that adds to one of its tables by itself; as it may leave."""
     added: list[Contrast] = [Contrast() for _ in pool.tried]
     has_holdout = any(len(by_people) > 1 for tried in pool.tried for by_people in tried.tables)
@@ -221,7 +221,7 @@ def together(
         _finding(tried, contrast, child(root, 1, index), resamples, threshold, threads)
         for index, (tried, contrast) in enumerate(zip(pool.tried, added, strict=True))
     )
-    return Together(
+    return MultiReleaseResult(
         tables=pool.tables,
         model_rows=_model_rows(pool, threshold),
         findings=findings,

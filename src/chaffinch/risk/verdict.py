@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._base.results import from_plain, to_plain
 from .._base.text import count_noun, detectable_words, display_name, format_signed, number, percent
-from ..stats.familywise import Family
+from ..stats.familywise import FamilywiseTest
 from ..stats.intervals import LimitState, limit_state
 from .finding import NO_VALUE, NONE_FOUND, UNKNOWN, Finding, column_findings, record_findings
 
@@ -197,7 +197,7 @@ def detectable_sizes(findings: Sequence[Finding]) -> list[float]:
     return [finding.detectable for finding in findings if finding.detectable is not None]
 
 
-def strongest_finding(findings: Sequence[Finding], family: Family) -> Finding | None:
+def strongest_finding(findings: Sequence[Finding], family: FamilywiseTest) -> Finding | None:
     """Return the finding that leads: the strongest of all, one with an excess found before all others.
 
     Findings are ranked as the family ranks them, by p-values that are adjusted for all of them. Without people to compare with there are none: then
@@ -220,13 +220,13 @@ def strongest_finding(findings: Sequence[Finding], family: Family) -> Finding | 
     return next(iter(candidates), None)
 
 
-def family_word(family: Family) -> str:
+def family_word(family: FamilywiseTest) -> str:
     """Return the word for all findings together: whether any excess is more than chance."""
     together = Finding(p_family=family.p_value, lower_bound=family.lower_bound)
     return UNKNOWN if together.word == NO_VALUE else together.word
 
 
-def family_words(findings: Sequence[Finding], family: Family) -> str:
+def family_words(findings: Sequence[Finding], family: FamilywiseTest) -> str:
     """Return the word for all findings together, with what the most and the least precise of them detect."""
     word = family_word(family)
     if word != NONE_FOUND:
@@ -236,7 +236,7 @@ def family_words(findings: Sequence[Finding], family: Family) -> str:
     return f"{word} (detectable: {low if low == high else f'{low} to {high}'})"
 
 
-def family_sentence(findings: Sequence[Finding], family: Family) -> str:
+def family_sentence(findings: Sequence[Finding], family: FamilywiseTest) -> str:
     """Return what all findings say together."""
     if family.p_value is None:
         return f"{display_name((family.reason or 'no p-value was given').rstrip('.'), 400)}."

@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family(PlainData):
+class FamilywiseTest(PlainData):
     """The joint test of several attacks: whether members are at more risk than others.
 
     `p_value`: of "members and others are alike under every attack": the share of random choices of
@@ -96,7 +96,7 @@ class Family(PlainData):
             return {"p_value": None, **bounds, "reason": self.reason}
         return {**super().to_dict(), **bounds}
 
-    def without(self, hidden: Collection[int], threshold: int = 0) -> Family:
+    def without(self, hidden: Collection[int], threshold: int = 0) -> FamilywiseTest:
         """Return the family without the excesses of some attacks, by number, because they are about
         few people.
 
@@ -123,7 +123,7 @@ def family(
     level: float = 0.95,
     seed: Seed = None,
     threads: int | None = None,
-) -> Family:
+) -> FamilywiseTest:
     """Return one p-value and simultaneous lower and upper bounds for attacks on the same members
     and the same others.
 
@@ -166,7 +166,7 @@ def family(
     if not comparable:
         none = (None,) * len(members)
         reason = "none of the attacks can be compared." if members else "there are no attacks."
-        return Family(
+        return FamilywiseTest(
             p_value=None,
             adjusted=none,
             excesses=none,
@@ -205,7 +205,7 @@ def family(
         by_number = dict(zip(numbers, per_attack, strict=True))
         return tuple(float(by_number[j]) if j in by_number else None for j in range(len(members)))
 
-    return Family(
+    return FamilywiseTest(
         p_value=float(adjusted.min()),
         strongest=numbers[int(evidence[0].argmax())],
         adjusted=spread_out(adjusted),

@@ -23,9 +23,9 @@ from chaffinch.risk import ATTACKERS, Attacker, RiskResult, RiskSettings, cross_
 from chaffinch.risk.attacker import attacker_of, attacker_words, attackers_of_kind
 from chaffinch.risk.attribution.attack_data import AttackData, AttackSide
 from chaffinch.risk.attribution.attempt import (
-    Attempt,
+    AttackContext,
+    AttackSpec,
     Guess,
-    Question,
     guess,
     outcome_of_answers,
     outcomes,
@@ -198,7 +198,9 @@ def attempt(attackers=("dcap", "cap")):
     )
     other = chaffinch.read(pa.table({"a": ["x", "y"], "s": ["u", "v"]}), rare="keep")
     data = AttackData.from_tables(table, [table], other, columns=["a", "s"])
-    return Attempt(data, "synthetic", ["original", "holdout"], Question(("a",), "s", attackers))
+    return AttackContext(
+        data, "synthetic", ["original", "holdout"], AttackSpec(("a",), "s", attackers)
+    )
 
 
 def test_outcomes_stand_in_the_order_of_registration_and_of_sides():
@@ -312,8 +314,8 @@ def brute_force(
 )
 @hypothesis_settings(max_examples=60, deadline=None)
 def test_no_answer_without_keys_scores_more(convention, people, source, tau):
-    question = Question(CODED_KEYS, "value", NAMES, convention, float(tau))
-    found = outcomes(Attempt(data_of(people, source), "synthetic", ["original"], question))
+    question = AttackSpec(CODED_KEYS, "value", NAMES, convention, float(tau))
+    found = outcomes(AttackContext(data_of(people, source), "synthetic", ["original"], question))
     assert tuple(found) == NAMES
     for name, (outcome,) in found.items():
         expected = brute_force(name, people, source, convention, tau)
@@ -333,9 +335,9 @@ def test_no_answer_without_keys_scores_more(convention, people, source, tau):
 def test_the_attacks_themselves_are_the_guess_where_all_have_the_same_keys(people):
     """A table whose keys say nothing, and whose rows are the people's own: then the attack has no more than the guess."""
     same = [((0, 0), value) for _, value in people]
-    question = Question(CODED_KEYS, "value", ("cap", "dcap", "gcap_score", "gcap_vote"))
+    question = AttackSpec(CODED_KEYS, "value", ("cap", "dcap", "gcap_score", "gcap_vote"))
     for name, (outcome,) in outcomes(
-        Attempt(data_of(same, same), "synthetic", ["original"], question)
+        AttackContext(data_of(same, same), "synthetic", ["original"], question)
     ).items():
         assert outcome.value == pytest.approx(outcome.guess.by(ATTACKERS[name].guess_by)), name
 
@@ -350,10 +352,10 @@ def test_a_guess_by_hand():
     codes = {"A": 0, "B": 1, "C": 2, "D": 3}
     people, source = ([((codes[k], z), v) for (k, z), v in table] for table in (people, source))
     data = data_of(people, source)
-    question = Question(CODED_KEYS, "value", ("cap", "dcap", "tcap", "gcap_vote"))
+    question = AttackSpec(CODED_KEYS, "value", ("cap", "dcap", "tcap", "gcap_vote"))
     guesses = {
         name: one[0].guess.by(ATTACKERS[name].guess_by)
-        for name, one in outcomes(Attempt(data, "synthetic", ["original"], question)).items()
+        for name, one in outcomes(AttackContext(data, "synthetic", ["original"], question)).items()
     }
     assert guesses == pytest.approx(
         {"cap": (4 + 9) / 25, "dcap": 0.5, "tcap": (1 / 3 + 2) / 3, "gcap_vote": 0.5}
@@ -431,9 +433,9 @@ def test_no_attack_depends_on_the_order_of_rows(people, source):
         if not attacker.thorough and not attacker.named_only
     )
     assert {"gcap_vote", "knn", "nb"} <= set(names)
-    question = Question(CODED_KEYS, "value", names)
+    question = AttackSpec(CODED_KEYS, "value", names)
     first, second = (
-        outcomes(Attempt(data_of(*tables), "synthetic", ["original"], question, seed=3))
+        outcomes(AttackContext(data_of(*tables), "synthetic", ["original"], question, seed=3))
         for tables in (
             (members, released),
             ([members[i] for i in order], [released[i] for i in turned]),
@@ -451,12 +453,12 @@ def test_no_model_depends_on_the_order_of_rows():
     released, members = (
         [((int(a), int(b)), int(v)) for a, b, v in rng.integers(0, 3, (n, 3))] for n in (200, 60)
     )
-    question = Question(CODED_KEYS, "value", ("svm", "rf", "lr"), svm_rows=50)
+    question = AttackSpec(CODED_KEYS, "value", ("svm", "rf", "lr"), svm_rows=50)
     values = [
         {
             name: one.value
             for name, (one,) in outcomes(
-                Attempt(data_of(members, rows), "synthetic", ["original"], question)
+                AttackContext(data_of(members, rows), "synthetic", ["original"], question)
             ).items()
         }
         for rows in (released, [released[i] for i in rng.permutation(200)])

@@ -25,7 +25,7 @@ from .matching import Match, WholeCounts, match, match_counts
 
 
 @dataclass(frozen=True)
-class Question:
+class AttackSpec:
     """What is attacked and with what: keys, the sensitive column, which attackers, and what they are told about how to count."""
 
     keys: tuple[str, ...]
@@ -37,7 +37,7 @@ class Question:
 
 
 @dataclass(frozen=True, eq=False)
-class Attempt(SharedWork):
+class AttackContext(SharedWork):
     """One question asked from one source about sides of people.
 
     `source`, `people`: names of sides of the data: the table that is attacked, and whose people are asked about. `seed`: of what
@@ -47,7 +47,7 @@ class Attempt(SharedWork):
     data: AttackData
     source: str
     people: Sequence[str]
-    question: Question
+    question: AttackSpec
     seed: int = 0
     threads: int | None = None
     progress: Progress = silent
@@ -108,7 +108,7 @@ class Attempt(SharedWork):
         return [np.concatenate(parts) for parts in keys], np.concatenate(values)
 
 
-def outcomes(attempt: Attempt) -> dict[str, list[Outcome]]:
+def outcomes(attempt: AttackContext) -> dict[str, list[Outcome]]:
     """Return for each attacker of the question its outcome on each side of people, in the order of registration."""
     asked = set(attempt.question.attackers)
     return {

@@ -22,7 +22,7 @@ from .attempt import Outcome, outcome_of_scores
 from .matching import Match, share
 
 if TYPE_CHECKING:
-    from .attempt import Attempt
+    from .attempt import AttackContext
 
 
 def cap(matches: Match) -> Scores:
@@ -122,7 +122,7 @@ ELLIOT = "Elliot 2014, SYLLS report"
 TAUB = "Taub, Elliot, Pampaka and Smith 2018, Privacy in Statistical Databases"
 
 
-def _attack(measure: Callable[[Match], Scores]) -> Callable[[Attempt], list[Outcome]]:
+def _attack(measure: Callable[[Match], Scores]) -> Callable[[AttackContext], list[Outcome]]:
     """Return the attack that scores people by a measure of their matches."""
 
     def scored(match_of_all: Match, persons: Match) -> Outcome:

@@ -26,7 +26,7 @@ from .attempt import Outcome, outcome_of_answers
 from .hamming import Search, align, distinct, find_nearest
 
 if TYPE_CHECKING:
-    from .attempt import Attempt
+    from .attempt import AttackContext
 
 
 Keys = NDArray[Any] | Sequence[NDArray[Any]]
@@ -208,8 +208,8 @@ def _keys(name: str, keys: Keys, n_rows: int) -> list[NDArray[Any]]:
 PAPERS = "Hittmeir, Mayer and Ekelhart 2022; Niederhametner and Mayer 2023"
 
 
-def _attack(scores: Callable[[Gcap], NDArray[Any]]) -> Callable[[Attempt], list[Outcome]]:
-    def attack(attempt: Attempt) -> list[Outcome]:
+def _attack(scores: Callable[[Gcap], NDArray[Any]]) -> Callable[[AttackContext], list[Outcome]]:
+    def attack(attempt: AttackContext) -> list[Outcome]:
         nearest = attempt.once("gcap", lambda: _nearest(attempt))
         parts = np.split(scores(nearest), attempt.ends)
         return [
@@ -220,7 +220,7 @@ def _attack(scores: Callable[[Gcap], NDArray[Any]]) -> Callable[[Attempt], list[
     return attack
 
 
-def _nearest(attempt: Attempt) -> Gcap:
+def _nearest(attempt: AttackContext) -> Gcap:
     return gcap(
         *attempt.rows(attempt.people),
         *attempt.rows([attempt.source]),

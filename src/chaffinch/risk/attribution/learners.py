@@ -20,7 +20,7 @@ from .attempt import Outcome, outcome_of_answers
 from .gcap import PAPERS
 
 if TYPE_CHECKING:
-    from .attempt import Attempt
+    from .attempt import AttackContext
 
 
 FEWEST = 10
@@ -48,8 +48,8 @@ QUICK = ("nb", "knn")
 """Learners of a quick run: of 33,000 records each learns and answers in a twentieth of a second, where the others take one or more."""
 
 
-def _attack(name: str) -> Callable[[Attempt], list[Outcome]]:
-    def attack(attempt: Attempt) -> list[Outcome]:
+def _attack(name: str) -> Callable[[AttackContext], list[Outcome]]:
+    def attack(attempt: AttackContext) -> list[Outcome]:
         if attempt.data.by_side[attempt.source].n_rows < FEWEST:
             reason = f"the source has fewer than {FEWEST} records to learn from"
             return [
@@ -65,7 +65,7 @@ def _attack(name: str) -> Callable[[Attempt], list[Outcome]]:
     return attack
 
 
-def _right_answers(attempt: Attempt) -> dict[str, list[NDArray[np.bool_]]]:
+def _right_answers(attempt: AttackContext) -> dict[str, list[NDArray[np.bool_]]]:
     """Return whether each learner of the question says each person's sensitive value: by learner, then by side of people.
 
     Models answer once for each distinct key, with one of the source's `MOST_VALUES` most frequent values. The support vector machine learns
@@ -124,7 +124,7 @@ def _right_answers(attempt: Attempt) -> dict[str, list[NDArray[np.bool_]]]:
     }
 
 
-def _features(attempt: Attempt, names: Sequence[str]) -> Iterator[NDArray[Any]]:
+def _features(attempt: AttackContext, names: Sequence[str]) -> Iterator[NDArray[Any]]:
     """Yield the keys of sides, joined, as naive Bayes takes them: levels and bins as codes, numbers as they are.
 
     Which numbers are missing, and why, is a code of its own beside the number.

@@ -17,14 +17,14 @@ from ...table.compare.distances import gower_sums, smallest
 from ..attacker import ATTACKERS, Attacker
 from ..memorisation.distances import scaled_rows
 from ..memorisation.protocol import ColumnValues
-from .attempt import Attempt, Outcome, outcome_of_answers
+from .attempt import AttackContext, Outcome, outcome_of_answers
 
 N_NEAREST = 3
 TIE = np.float32(1e-6)
 """Distances that differ by less are equal: they are sums of scaled numbers, rounded."""
 
 
-def nearest_values(attempt: Attempt) -> list[NDArray[np.int64]]:
+def nearest_values(attempt: AttackContext) -> list[NDArray[np.int64]]:
     """Return for each side of people the most frequent sensitive value of the three nearest rows of the source."""
     data, question = attempt.data, attempt.question
     tables = [attempt.source, *attempt.people]
@@ -45,7 +45,7 @@ def nearest_values(attempt: Attempt) -> list[NDArray[np.int64]]:
     return np.split(answers, attempt.ends)
 
 
-def _column(attempt: Attempt, name: str, tables: Sequence[str]) -> ColumnValues:
+def _column(attempt: AttackContext, name: str, tables: Sequence[str]) -> ColumnValues:
     grid = attempt.data.grids[name]
     released, *people = (attempt.data.by_side[side].codes[name] for side in tables)
     numbers = None
@@ -54,7 +54,7 @@ def _column(attempt: Attempt, name: str, tables: Sequence[str]) -> ColumnValues:
     return ColumnValues(name, released, np.concatenate(people), grid.size, grid.n_values, numbers)
 
 
-def _attack(attempt: Attempt) -> list[Outcome]:
+def _attack(attempt: AttackContext) -> list[Outcome]:
     if attempt.data.by_side[attempt.source].n_rows < N_NEAREST:
         reason = f"the source has fewer than {N_NEAREST} rows"
         return [

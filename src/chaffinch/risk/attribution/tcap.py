@@ -35,7 +35,7 @@ from .classes import KeyCells
 from .matching import Match, check_tau, match
 
 if TYPE_CHECKING:
-    from .attempt import Attempt
+    from .attempt import AttackContext
 
 
 Floats = NDArray[np.float64]
@@ -241,7 +241,7 @@ def tcap_credit(matches: Match, result: Tcap) -> Floats:
 # As an attacker.
 
 
-def _attack(attempt: Attempt) -> list[Outcome]:
+def _attack(attempt: AttackContext) -> list[Outcome]:
     """Return the outcomes; over source rows sides are pooled, so that classes have one numbering."""
     convention: Any = attempt.question.convention
     tau = attempt.question.tau
