@@ -525,7 +525,7 @@ def _evolved_page(outputs: int, copies: int) -> str:
 
 def _failing(*names: str) -> str:
     rules = RuleReport(
-        tuple(finding(name, "table", "threshold", ["x"], of=1, good="", bad="") for name in names),
+        tuple(finding(name, "table", "threshold", ["x"], total=1, sentence="") for name in names),
         "default",
         "0" * 64,
     )

@@ -354,7 +354,7 @@ def test_an_output_with_many_missing_values_takes_no_records_from_the_others(sur
     assert {one.name: one.consistent for one in result.outputs} == {
         one["name"]: True for one in (*models, *tables)
     }
-    assert not [one for one in result.rules if "predict" in one.words and one.status != "pass"]
+    assert not [one for one in result.rules if "predict" in one.sentence and one.status != "pass"]
     assert result.verdict.word == "rules only"
     assert (
         next(one.left_out for one in result.outputs if one.name == "weight")

@@ -233,7 +233,7 @@ def _finding_lines(findings: Iterable[RuleFinding]) -> list[str]:
     for finding in findings:
         apart = finding.others  # several outputs together are one finding, not pairs
         names = alike.setdefault(
-            (finding.status, finding.rule, finding.output, finding.words, *apart), list(apart)
+            (finding.status, finding.rule, finding.output, finding.sentence, *apart), list(apart)
         )
         names += [finding.other] if finding.other else []
     return [

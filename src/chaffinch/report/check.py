@@ -186,7 +186,7 @@ def rules_sentence(rules: RuleReport) -> str:
     Examples
     --------
     >>> from chaffinch.outputs.rules.findings import finding
-    >>> bad = finding("t", "table", "threshold", ["a"], of=4, good="", bad="1 cell is small.")
+    >>> bad = finding("t", "table", "threshold", ["a"], total=4, sentence="1 cell is small.")
     >>> rules_sentence(RuleReport((bad,), "default", "0" * 64))
     "Of 1 check by the rules of policy 'default', 1 failed and none is for review."
     """
@@ -542,7 +542,7 @@ def _rules(rules: RuleReport) -> tuple[Block, ...]:
             display_name(finding.statbarn),
             display_name(finding.rule),
             Cell("", word=finding.status),
-            finding.words,
+            finding.sentence,
         )
         for finding in findings
     )

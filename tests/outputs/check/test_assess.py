@@ -323,7 +323,7 @@ def test_a_recipe_that_fails_on_a_fold_says_where(check, fields, maker, people_w
         ("logit",),
         False,
     )
-    assert found.rules.of("logit")
+    assert found.rules.about("logit")
     told = json.dumps(found.to_dict())
     assert "a4" not in told  # one person has it
 
@@ -359,7 +359,7 @@ def test_an_output_that_a_fold_cannot_give_stops_no_other(
     assert found.all == alone.all
     assert [stage.outputs for stage in found.cumulative] == [("one",), ("one", "two")]
     assert {row.output: row.verdict for row in found.summary}["logit"] in ("not assessed", "fail")
-    assert {one.rule for one in found.rules.of("logit")} >= {
+    assert {one.rule for one in found.rules.about("logit")} >= {
         "residual degrees of freedom",
         "covariate patterns",
     }
@@ -405,7 +405,7 @@ def test_only_the_rules_are_asked_of_what_is_uncertain(
     found = check_recipes(inputs)
     assert found.all.outputs == ("plain",)
     assert [one.unmeasured for one in found.outputs] == ["", "its fit did not converge"]
-    assert found.rules.of("unclear")
+    assert found.rules.about("unclear")
     assert not found.passed
 
 

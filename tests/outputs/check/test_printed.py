@@ -121,7 +121,7 @@ def test_released_outputs_that_cannot_be_compared_are_not_passed_over(tmp_path: 
     for data in (None, people.rename(columns={"sex": "other"})):
         result = chaffinch.check(tmp_path / "t.csv", data, rules_only=True, released=released)
         assert not result.passed
-        (said,) = [one.words for one in result.rules if one.output == TOGETHER]
+        (said,) = [one.sentence for one in result.rules if one.output == TOGETHER]
         assert said.startswith(
             "The outputs that are out already (--released) were not compared with these"
         )

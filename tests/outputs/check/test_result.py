@@ -161,7 +161,7 @@ def report(*findings):
 
 def found(output, rule="threshold", status="fail", other=None):
     return finding(
-        output, "table", rule, ["x"], of=1, good="", bad="Bad.", status=status, other=other
+        output, "table", rule, ["x"], total=1, sentence="Bad.", status=status, other=other
     )
 
 

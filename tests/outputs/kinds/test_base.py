@@ -123,7 +123,7 @@ def test_a_toy_kind_is_read_computed_and_judged(toy: Kind, file: Path) -> None:
     bare = recipes_of([{"name": "old", "kind": "count-above", "of": "age", "bound": 3}], FIELDS)
     assert not bare["old"].has_numbers
     assert bare.computed(codes).outputs[0].to_dict()["count"] == 3
-    assert Policy(kinds={"count-above": {"threshold": 3}}).of("count-above").threshold == 3
+    assert Policy(kinds={"count-above": {"threshold": 3}}).for_kind("count-above").threshold == 3
 
 
 def test_a_toy_kind_is_in_results_and_on_the_page(toy: Kind, file: Path, tmp_path: Path) -> None:

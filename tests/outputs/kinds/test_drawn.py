@@ -26,7 +26,7 @@ def test_points_that_few_people_have_fail() -> None:
     codes = np.array([[1, 2]] * 12 + [[3, 4]] * 9 + [[5, 5]], dtype=np.int32)
     report = check_entries([SCATTER], FIELDS, codes, Policy())
     (shown,) = [one for one in report if one.rule == "records shown"]
-    assert (shown.status, shown.cells, shown.of, shown.where) == ("fail", 2, 3, ("3|4", "5|5"))
+    assert (shown.status, shown.cells, shown.total, shown.where) == ("fail", 2, 3, ("3|4", "5|5"))
     assert "3|4" not in json.dumps(report.to_dict())
     assert check_entries([{**SCATTER, "where": "x < 2"}], FIELDS, codes, Policy()).worst == "pass"
     computed = recipes_of([SCATTER], FIELDS).computed(codes)

@@ -223,7 +223,7 @@ def test_events_since_the_time_before_as_r_prints_them(cmc: Any, check: Any) -> 
     cells = next(
         one
         for one in tallies_of(recipes_of([recipe], fields).outputs[0], fields, cmc.codes())
-        if one.part == "events"
+        if one.part_name == "events"
     )
     assert cells.counts.tolist() == events
     assert cells.called([1]) == ["up to 30"]

@@ -148,9 +148,9 @@ def test_the_same_cells_are_tallied_once_with_all_that_is_published_of_them() ->
 
 
 def test_what_is_said_twice_is_said_once() -> None:
-    one = finding("a", "anova", "threshold", ["c"], of=3, good="", bad="few")
-    passes = finding("a", "anova", "threshold", [], of=3, good="good", bad="")
-    other = finding("a", "anova", "zeros", [], of=3, good="good", bad="")
+    one = finding("a", "anova", "threshold", ["c"], total=3, sentence="few")
+    passes = finding("a", "anova", "threshold", [], total=3, clear_sentence="good", sentence="")
+    other = finding("a", "anova", "zeros", [], total=3, clear_sentence="good", sentence="")
     assert once([passes, one, one, other]) == [one, other]
 
 

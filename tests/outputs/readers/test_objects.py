@@ -44,7 +44,7 @@ def test_a_check_takes_objects_and_entries(frame):
     table = pd.crosstab(frame["school"], frame["religion"])
     checked = chaffinch.check([table, test], frame, rules_only=True)
     assert [one.name for one in checked.outputs] == ["output 1", "by religion"]
-    assert {one.status for one in checked.rules.of("output 1")} >= {"pass"}
+    assert {one.status for one in checked.rules.about("output 1")} >= {"pass"}
 
 
 def test_what_an_object_does_not_say_is_asked_for(frame):

@@ -59,14 +59,16 @@ def test_atoms_are_the_combinations_that_some_tally_tells_apart(rows, chosen, wr
     codes = np.array(rows, dtype=np.int32)
     every = np.indices(SIZES).reshape(3, -1).T.astype(np.int32)
     mine = [
-        tally for tally in tallies([ENTRIES[k] for k in chosen], codes) if tally.part == "cells"
+        tally
+        for tally in tallies([ENTRIES[k] for k in chosen], codes)
+        if tally.part_name == "cells"
     ]
     # The labels of a table with one record of each combination of levels are its definition.
     defined = np.stack(
         [
             tally.labels
             for tally in tallies([ENTRIES[k] for k in chosen], every)
-            if tally.part == "cells"
+            if tally.part_name == "cells"
         ],
         axis=1,
     )
@@ -113,7 +115,7 @@ def test_groups_that_one_table_alone_tells_apart_are_added_up():
                 tallies([{"by": ["A", "C"]}, {"by": ["A"], "where": "C < 2"}], codes)
             )
         )
-        if tally.part == "cells"
+        if tally.part_name == "cells"
     )
     # C is told apart below 2 and from 2 on; A by both.
     assert (one.shape, other.shape) == ((3, 2), (3, 1))

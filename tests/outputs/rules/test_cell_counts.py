@@ -118,8 +118,8 @@ def test_names_and_what_is_shown() -> None:
     assert table.named(table.withheld) == ["f|1-1", "m|0-0"]
     assert table.is_shown.tolist() == [True, False, False, True]
     assert not table.is_exact
-    found = table.finding("threshold", table.named(table.is_shown), of=4, good="", bad="two")
-    assert (found.output, found.cells, found.of, found.statbarn, found.words) == (
+    found = table.finding("threshold", table.named(table.is_shown), total=4, sentence="two")
+    assert (found.output, found.cells, found.total, found.statbarn, found.sentence) == (
         "t",
         2,
         4,

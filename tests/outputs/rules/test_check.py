@@ -148,12 +148,12 @@ def test_the_threshold_is_the_policys(check, people_by_cell, entry, rule, least)
             codes, entry, policy=Policy(threshold=least, residual_dof=0, zeros_are_disclosive=False)
         )
         (found,) = [one for one in report if one.rule == rule]
-        assert found.status == ("fail" if few < least else "pass"), found.words
+        assert found.status == ("fail" if few < least else "pass"), found.sentence
         assert (
             str(least - 1 if found.status == "pass" and rule == "threshold" else least)
-            in found.words
+            in found.sentence
         )
-        assert "10 people" not in str([one.words for one in report])
+        assert "10 people" not in str([one.sentence for one in report])
 
 
 def test_recipes_with_numbers_and_without_say_the_same():
@@ -249,18 +249,18 @@ def test_an_output_that_cannot_be_counted_is_not_assessed_and_stops_no_other(
     before = check_entries(entries, fields, codes, Policy())
     _uncountable(monkeypatch, "x")
     report = check_entries(entries, fields, codes, Policy())
-    assert [(one.rule, one.status, one.words) for one in report.of("x")] == [
+    assert [(one.rule, one.status, one.sentence) for one in report.about("x")] == [
         (EVERY_RULE, "not assessed", "it has too many cells")
     ]
     alone = [
-        one for one in before.of("y") if one.rule in ("threshold", "zeros", "class disclosure")
+        one for one in before.about("y") if one.rule in ("threshold", "zeros", "class disclosure")
     ]
     assert len(alone) == 3
-    assert set(alone) <= set(report.of("y"))
+    assert set(alone) <= set(report.about("y"))
     assert report.status("y") == "fail"
     released = check_entries(entries[1:], fields, codes, Policy(), released=entries[:1])
     assert released.status("x") == "not assessed"
-    assert {one.rule for one in released.of("y")} >= {"threshold", "zeros"}
+    assert {one.rule for one in released.about("y")} >= {"threshold", "zeros"}
 
 
 def test_missing_values_ask_for_no_large_programme_in_whole_numbers(monkeypatch):
@@ -322,9 +322,8 @@ def test_what_may_leave_names_no_cell() -> None:
         "mean",
         "threshold",
         ["a1|b2"],
-        of=4,
-        good="",
-        bad="One is small.",
+        total=4,
+        sentence="One is small.",
         status="review",
         other="u",
     )
@@ -343,9 +342,11 @@ def test_what_may_leave_names_no_cell() -> None:
 
 
 def test_a_report_is_as_bad_as_its_worst_finding() -> None:
-    good = finding("t", "table", "threshold", [], of=4, good="None is small.", bad="")
+    good = finding(
+        "t", "table", "threshold", [], total=4, clear_sentence="None is small.", sentence=""
+    )
     unseen = finding(
-        "u", "table", "differencing", ["x"], of=4, good="", bad="", status="not assessed", other="t"
+        "u", "table", "differencing", ["x"], total=4, sentence="", status="not assessed", other="t"
     )
     report = RuleReport((good, unseen), "ours", "0" * 64)
     assert (good.status, report.worst, report.status("t"), report.status("v")) == (
@@ -354,7 +355,7 @@ def test_a_report_is_as_bad_as_its_worst_finding() -> None:
         "not assessed",
         "pass",
     )
-    assert [one.rule for one in report.of("u")] == ["differencing"]
+    assert [one.rule for one in report.about("u")] == ["differencing"]
     assert report.to_dict()["findings"] == [good.to_dict(), unseen.to_dict()]
 
 

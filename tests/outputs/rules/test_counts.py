@@ -33,11 +33,11 @@ def codes(people_by_cell):
 def test_a_small_cell_a_zero_and_a_whole_row(check, one, codes):
     report = check(codes, TABLE)
     assert (one(report, "threshold").status, one(report, "threshold").where) == ("fail", ("a1|b2",))
-    assert (one(report, "threshold").cells, one(report, "threshold").of) == (1, 6)
+    assert (one(report, "threshold").cells, one(report, "threshold").total) == (1, 6)
     assert one(report, "zeros").where == ("a3|b1",)
     whole = one(report, "class disclosure")
     assert (whole.status, whole.where) == ("review", ("a3|b2",))
-    assert whole.of == 5  # three rows and two columns
+    assert whole.total == 5  # three rows and two columns
     assert report.worst == "fail"
     assert report.status("o1") == "fail"
     assert all(each.statbarn == "Frequencies" for each in report)
@@ -127,7 +127,7 @@ def test_a_small_three_way_table(check, one, people_by_cell):
         )
     )
     found = one(check(codes, {"kind": "table", "by": ["A", "B", "Y"]}), "threshold")
-    assert (found.status, found.cells, found.of) == ("fail", 12, 12)
+    assert (found.status, found.cells, found.total) == ("fail", 12, 12)
     assert one(check(codes, {"kind": "table", "by": ["A"]}), "threshold").status == "pass"
 
 
@@ -394,8 +394,8 @@ def test_counts_that_are_weighted_are_seen(counts, status):
     if status is not None:
         assert report.status("t") == status
         (one,) = [each for each in report if each.rule == "weighted counts"]
-        assert "unweighted" in one.words
-        assert not any(str(count) in one.words for count in counts)
+        assert "unweighted" in one.sentence
+        assert not any(str(count) in one.sentence for count in counts)
 
 
 def test_sums_of_the_weight_are_weighted_counts():

@@ -307,14 +307,14 @@ def test_a_union_of_two_hundred_cells_is_looked_at():
 
 
 def test_unions_beyond_the_limit_of_work_are_not_assessed(monkeypatch):
-    monkeypatch.setattr(rule, "MOST_STEPS", 0)
+    monkeypatch.setattr(rule, "MAX_STEPS", 0)
     (found_one,) = of_many(many(), FINE, COARSE)
     assert (found_one.status, found_one.other) == ("not assessed", "o2")
-    assert "nothing is known" in found_one.words
+    assert "nothing is known" in found_one.sentence
     assert not any(one.status == "pass" for one in of_many(many(0), FINE, COARSE))
     # All pairs share one limit.
     monkeypatch.undo()
-    monkeypatch.setattr(rule, "MOST_STEPS_OF_ALL", 0)
+    monkeypatch.setattr(rule, "MAX_STEPS_OF_ALL", 0)
     assert of_many(many(), FINE, COARSE)[0].status == "not assessed"
 
 
@@ -331,9 +331,9 @@ def test_finds_that_were_not_looked_at_are_not_assessed(monkeypatch):
         "not assessed",
         "fail",
     }
-    monkeypatch.setattr(rule, "MOST_CHECKED", 1)
+    monkeypatch.setattr(rule, "MAX_CHECKED", 1)
     with_one = {one.status for one in of_many(codes, finer, other)}
-    monkeypatch.setattr(rule, "MOST_CHECKED", 10_000)
+    monkeypatch.setattr(rule, "MAX_CHECKED", 10_000)
     with_all = {one.status for one in of_many(codes, finer, other)}
     assert with_all == {"review"}
     assert with_one == {"not assessed"}
@@ -358,12 +358,12 @@ def test_a_limit_of_work_leaves_out_no_find_without_a_word(
         for each in Comparer().compare(one, two, threshold).differences
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rule, "MOST_CELLS", 0)
+        patch.setattr(rule, "MAX_SMALL_CELLS", 0)
         sparse = [
             (each.outer.output, each.cells, each.by_definition)
             for each in Comparer().compare(one, two, threshold).differences
         ]
-        patch.setattr(rule, "MOST_STEPS", 0)
+        patch.setattr(rule, "MAX_STEPS", 0)
         cut = Comparer().compare(one, two, threshold)
     assert sparse == whole
     assert not cut.differences
@@ -400,7 +400,7 @@ def test_an_output_of_a_subset_fails_and_not_those_that_print_n(check, codes):
         "o5": "fail",
     }
     (bad,) = [one for one in report if one.status == "fail"]
-    assert bad.words.startswith("It leaves out fewer than 10 people who are in 'o1', 'o2', 'o3'")
+    assert bad.sentence.startswith("It leaves out fewer than 10 people who are in 'o1', 'o2', 'o3'")
     assert check(codes, *whole, BY_A).worst == "pass"
 
 
@@ -481,7 +481,7 @@ def test_the_unions_of_many_cells_are_those_of_few(shared: Any, threshold: int, 
     table, *rest = shared
     whole = unions_of(table, *rest, threshold)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rule, "MOST_CELLS", 0)
+        patch.setattr(rule, "MAX_SMALL_CELLS", 0)
         patch.setattr(rule, "SEEDS", batch)
         many = unions_of(table, *rest, threshold)
         cut = unions_of(table, *rest, threshold, most_steps=1)

@@ -33,7 +33,7 @@ def test_every_key_of_a_policy_belongs_to_a_rule() -> None:
 def many() -> Iterator[Rule]:
     @RULES.register(Rule("many", "Are they many?", ())).looks_at(People)
     def many(piece: People, policy: Policy) -> Iterator[Outcome]:
-        yield Outcome(["n"] if piece.n > 100 else [], 1, "Not many.", "Many.", "review")
+        yield Outcome(["n"] if piece.n > 100 else [], 1, "Many.", "Not many.", "review")
 
     yield many
     RULES.remove("many")
@@ -41,7 +41,7 @@ def many() -> Iterator[Rule]:
 
 def test_a_rule_of_ones_own_looks_at_the_pieces_that_it_names(many: Rule) -> None:
     report = judge("t", "mean", [People(200), DegreesOfFreedom(50)], Policy())
-    assert [(one.rule, one.status, one.words) for one in report] == [
+    assert [(one.rule, one.status, one.sentence) for one in report] == [
         ("threshold", "pass", "It is of 10 people or more."),
         ("many", "review", "Many."),
         (

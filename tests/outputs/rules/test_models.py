@@ -52,11 +52,11 @@ def test_a_saturated_logit_with_a_cell_of_two(judged, one, people_by_cell):
     assert (
         one(report, PATTERNS).status,
         one(report, PATTERNS).cells,
-        one(report, PATTERNS).of,
+        one(report, PATTERNS).total,
     ) == ("fail", 1, 12)
     small = one(report, SMALL)
     assert (small.status, small.where) == ("fail", ("C(A)[s]:C(B)[z]",))
-    assert "C(A):C(B)" in small.words
+    assert "C(A):C(B)" in small.sentence
     assert "[s]" not in str(report.to_dict())
     assert report.worst == "fail"
     assert all(each.statbarn == "CorrelationCoefficients" for each in report)
@@ -74,7 +74,7 @@ def test_main_effects_do_not_tell_the_cell_apart(judged, one, people_by_cell):
     codes = cross(people_by_cell)
     report = judged(codes, {"kind": "logit", "formula": "Y ~ A + B", "success": "yes"})
     assert report.worst == "pass"
-    assert "far fewer" in one(report, PATTERNS).words  # four parameters, six patterns
+    assert "far fewer" in one(report, PATTERNS).sentence  # four parameters, six patterns
     near = judged(
         codes,
         {"kind": "logit", "formula": "Y ~ A + B", "success": "yes"},
@@ -266,10 +266,10 @@ def test_one_large_label_dominates_a_linear_regression(judged, one, people_by_ce
     assert one(judged(paid(people_by_cell, *spread()), entry), DOMINANCE).status == "pass"
     report = judged(paid(people_by_cell, *spread(), (50, 1000, {})), entry)
     assert one(report, DOMINANCE).status == "fail"
-    assert "squared residuals" in one(report, DOMINANCE).words
-    assert "1000" not in one(report, DOMINANCE).words
+    assert "squared residuals" in one(report, DOMINANCE).sentence
+    assert "1000" not in one(report, DOMINANCE).sentence
     few = paid(people_by_cell, *((20 + k, 1, {}) for k in range(30)), (50, 1000, {}))
-    words = one(judged(few, entry), DOMINANCE).words
+    words = one(judged(few, entry), DOMINANCE).sentence
     assert "the label's sum and of the score equations of 2 of 2 coefficients" in words
     assert "less than 10% of the largest" in words
     # The side of the fit that a label lies on does not say how large it is.

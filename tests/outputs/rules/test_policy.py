@@ -41,9 +41,9 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
         7,
     )
     assert (
-        policy.of("histogram").threshold,
-        policy.of("histogram").nk_n,
-        policy.of("table").threshold,
+        policy.for_kind("histogram").threshold,
+        policy.for_kind("histogram").nk_n,
+        policy.for_kind("table").threshold,
     ) == (3, 3, 5)
     assert not policy.differencing
 

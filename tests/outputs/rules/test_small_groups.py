@@ -239,8 +239,8 @@ def test_a_b_and_both_with_one_person_more(check, codes):
         report = check(codes, ALL, *others)
         assert found(report) == [("o1", None, ("o2", "o3"), "fail")]
         (one,) = [each for each in report if each.rule == "differencing" and each.status == "fail"]
-        assert "3 outputs together leave fewer than 10 people" in one.words
-        assert "'o1', 'o2' and 'o3'" in one.words
+        assert "3 outputs together leave fewer than 10 people" in one.sentence
+        assert "'o1', 'o2' and 'o3'" in one.sentence
         assert {report.status(name) for name in ("o1", "o2", "o3")} == {"fail"}
     # Any two of them leave many.
     assert not [
@@ -343,7 +343,7 @@ def test_work_that_is_used_up_is_not_assessed(check, codes, monkeypatch):
     report = check(codes, ALL, YOUNG, OLD)
     assert found(report) == [("o1", None, ("o2", "o3"), "not assessed")]
     assert {report.status(name) for name in ("o1", "o2", "o3")} == {"not assessed"}
-    assert "nothing is known" in report.findings[-1].words
+    assert "nothing is known" in report.findings[-1].sentence
 
 
 def wide(n_columns=12):

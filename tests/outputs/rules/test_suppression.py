@@ -147,7 +147,7 @@ def test_several_others_together(check, codes):
     assert [(each.status, each.other, each.others) for each in found] == [
         ("fail", None, ("o2", "o3"))
     ]
-    assert "'o2', 'o3'" in found[0].words
+    assert "'o2', 'o3'" in found[0].sentence
 
 
 def test_released_tables_are_protected_too(check, codes):
@@ -214,7 +214,7 @@ def test_bounds_are_those_of_all_tables_that_fit(cells, hidden, shown):
                 for one in tallies(
                     {"name": "n", "kind": "ols", "formula": "x", "n": True}, FIELDS, codes
                 )
-                if one.part == "n"
+                if one.part_name == "n"
             ]
     places = sorted(hidden)
     fitting = []
@@ -257,7 +257,7 @@ def test_what_was_not_looked_at_is_not_assessed(check, one, codes, programmes):
     report = check(codes, {**TABLE, "margins": True, "counts": OPEN})
     found = one(report, RULE)
     assert (found.status, found.where) == ("not assessed", ("a1|b2",))
-    assert "looked at for none of fewer than 10 such cells" in found.words
+    assert "looked at for none of fewer than 10 such cells" in found.sentence
     assert (report.worst, report.status("o1")) == ("not assessed", "not assessed")
     assert report.to_dict()["worst"] == "not assessed"
     assert "a1|" not in str(report.to_dict())
@@ -269,7 +269,7 @@ def test_few_cells_are_counted_from_the_policys_threshold_on(check, one, codes, 
     programmes(0)
     entry = {**TABLE, "margins": True, "counts": OPEN}
     words = {
-        least: one(check(codes, entry, policy=Policy(threshold=least)), RULE).words
+        least: one(check(codes, entry, policy=Policy(threshold=least)), RULE).sentence
         for least in (4, 16)
     }
     assert "looked at for none of fewer than 4 such cells" in words[4]
@@ -294,7 +294,7 @@ def test_an_undone_cell_fails_whatever_was_not_looked_at(fields, programmes):
     assert set(statuses) == {"fail", "not assessed"}
     assert statuses["fail"].where == ("p|z",)
     assert len(statuses["not assessed"].where) == 4
-    assert "some of those do" in statuses["not assessed"].words
+    assert "some of those do" in statuses["not assessed"].sentence
     assert report.worst == "fail"
     programmes(50)
     assert [
@@ -312,8 +312,11 @@ def test_a_table_beyond_the_limit_says_how_many_were_looked_at(programmes):
     programmes(1)
     (found,) = (one for one in check_entries([entry], fields, codes, Policy()) if one.rule == RULE)
     assert found.status == "not assessed"
-    assert 0 < found.cells < found.of
-    assert f"looked at for {found.of - found.cells:,} of {found.of:,} such cells" in found.words
+    assert 0 < found.cells < found.total
+    assert (
+        f"looked at for {found.total - found.cells:,} of {found.total:,} such cells"
+        in found.sentence
+    )
     programmes(400)
     (found,) = (one for one in check_entries([entry], fields, codes, Policy()) if one.rule == RULE)
     assert found.status == "pass"

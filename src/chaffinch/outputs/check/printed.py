@@ -28,7 +28,7 @@ def printed_rules(outputs: Sequence[ReadOutput], policy: Policy) -> RuleReport:
     findings: list[RuleFinding] = []
     for output in outputs:
         try:
-            findings += output.parsed.findings(output.name, policy.of(output.parsed.kind))
+            findings += output.parsed.findings(output.name, policy.for_kind(output.parsed.kind))
         except InputError as error:
             reason = f"{output.location}: {error}"
             findings.append(not_assessed(output.name, output.parsed.kind, "all rules", reason))
@@ -45,9 +45,8 @@ def printed_rules(outputs: Sequence[ReadOutput], policy: Policy) -> RuleReport:
                         output.parsed.kind,
                         "differencing",
                         ["n"],
-                        of=1,
-                        good="",
-                        bad=reason,
+                        total=1,
+                        sentence=reason,
                         status="review",
                         other=other.name,
                     )
@@ -92,9 +91,8 @@ def check_printed(
                     "table",
                     "differencing",
                     ["released"],
-                    of=1,
-                    good="",
-                    bad=reason,
+                    total=1,
+                    sentence=reason,
                     status="not assessed",
                 ),
             ),

@@ -493,7 +493,7 @@ def summary_of(result: CheckResult) -> tuple[OutputSummary, ...]:
         OutputSummary(
             skipped.name,
             skipped.kind,
-            result.rules.status(skipped.name) if result.rules.of(skipped.name) else None,
+            result.rules.status(skipped.name) if result.rules.about(skipped.name) else None,
             None,
             0,
             skipped.verdict,
@@ -534,7 +534,7 @@ def hold_back(
     --------
     >>> from chaffinch.outputs.rules.findings import finding
     >>> pairs = [("a", "b"), ("b", "c"), ("b", "d")]
-    >>> bad = [finding(one, "table", "differencing", ["x"], of=1, good="", bad="", other=other) for one, other in pairs]
+    >>> bad = [finding(one, "table", "differencing", ["x"], total=1, sentence="", other=other) for one, other in pairs]
     >>> hold_back(RuleReport(tuple(bad), "default", "0" * 64))
     ((), ('b',))
     """
@@ -595,7 +595,7 @@ def _row(
     reasons = [
         *_measurement_reasons(output, risk, excess=excess, asked=asked),
         *_recipe_reasons(output, replaced),
-        *_rule_reasons(output.name, rules.of(output.name)),
+        *_rule_reasons(output.name, rules.about(output.name)),
     ]
     verdict: Status = max((status for status, _ in reasons), key=ORDER.index, default="pass")
     worst_first = sorted(reasons, key=lambda reason: -ORDER.index(reason[0]))

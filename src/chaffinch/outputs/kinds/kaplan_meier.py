@@ -293,7 +293,10 @@ class KaplanMeierSpec(Counted):
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give n, and the numbers at risk and events."""
-        time, n = counter.domain.position(self.time), [one for one in tallies if one.part == "n"]
+        time, n = (
+            counter.domain.position(self.time),
+            [one for one in tallies if one.part_name == "n"],
+        )
         yield Counts(n, self.unit_noun)
         yield SurvivalTable(tallies, time, self.threshold or 0, self.base, counter)
 

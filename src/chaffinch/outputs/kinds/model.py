@@ -364,7 +364,7 @@ class ModelSpec(OutputSpec):
         records = counter.inside
         formula = self.compiled(counter.domain, records if len(records) else None)
         labels = self.labels_of(counter.domain, formula, records)
-        yield Counts([one for one in tallies if one.part == "n"], self.unit_noun)
+        yield Counts([one for one in tallies if one.part_name == "n"], self.unit_noun)
         yield DegreesOfFreedom(len(records) - labels.n_parameters)
         if len(records):
             yield FittedModel(self, formula, counter.domain, records, *labels[:3])

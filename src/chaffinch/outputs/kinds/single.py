@@ -18,7 +18,7 @@ from ..cells import Crossing, table_of_counts
 from ..domain import OutputDomain
 from ..equations import Output
 from ..numbers import Interval, Printer
-from ..rules.cell_counts import CellCounter, CellCounts, summed
+from ..rules.cell_counts import CellCounter, CellCounts, sum_out
 from ..rules.evidence import Counts, DegreesOfFreedom
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
@@ -230,7 +230,7 @@ class PartedNumbers(OutputSpec):
         if implied is None:
             return ()
         n, cells = implied
-        steps, bound = summed(cells, (True,) * len(cells.steps)).steps, np.array([n])
+        steps, bound = sum_out(cells, (True,) * len(cells.steps)).steps, np.array([n])
         if self.n is not None or (not steps and not within.masks):
             return ()
         return (
@@ -268,8 +268,8 @@ class PartedNumbers(OutputSpec):
                 tallies.append(replace(one, output=self.name, kind=self.kind, protected=counts))
         merged: dict[tuple[str, bytes], CellCounts] = {}
         for one in tallies:
-            other = merged.get((one.part, one.key))
-            merged[one.part, one.key] = one if other is None else _both(other, one)
+            other = merged.get((one.part_name, one.key))
+            merged[one.part_name, one.key] = one if other is None else _both(other, one)
         return list(merged.values())
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
@@ -317,7 +317,7 @@ class GroupTest(PartedNumbers):
         return [
             *self.part_tallies(counter, counter.tally("cells", cells)),
             *counter.fit(self.fit_name, cells),
-            *([counter.whole(cells)] if implied else []),
+            *([counter.count_all(cells)] if implied else []),
         ]
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:

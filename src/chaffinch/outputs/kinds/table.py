@@ -32,7 +32,7 @@ from ..numbers import (
     share_interval,
     within_share,
 )
-from ..rules.cell_counts import COUNT, CellCounter, CellCounts, summed
+from ..rules.cell_counts import COUNT, CellCounter, CellCounts, sum_out
 from ..rules.evidence import HistogramEnds, TableCells
 from .base import (
     KINDS,
@@ -126,7 +126,7 @@ class TableSpec(Counted):
             name = (
                 f"{self.name}: {' by '.join(self._left(out)) or 'all'}" if any(out) else self.name
             )
-            tables.append(table_of_counts(name, domain, summed(cells, out).steps, within, lo, hi))
+            tables.append(table_of_counts(name, domain, sum_out(cells, out).steps, within, lo, hi))
         return (*tables, *self.n_equations(domain))
 
     def _left(self, out: tuple[bool, ...]) -> list[str]:
@@ -156,7 +156,7 @@ class TableSpec(Counted):
                 raise self.fault(f" must have {cells.shape[axis]} totals. Got {len(self.totals)}.")
             lo, hi = self.bounds(self.totals, domain.n_rows)
             # Exact within the table's columns: the others add nothing, unless some of their levels are in no group.
-            steps = summed(cells, self._other_axes).steps
+            steps = sum_out(cells, self._other_axes).steps
             extra = (table_of_counts(f"{self.name}: totals", domain, steps, within, lo, hi),)
             totals = lo.tolist() if (lo == hi).all() else None
         if totals is None:
@@ -250,10 +250,10 @@ class TableSpec(Counted):
             )
             if not any(out) or self.margins:
                 part = printed[_part(out)] if printed is not None and self.margins else printed
-                tallies.append(counter.counts(what, summed(cells, out), part))
+                tallies.append(counter.counts(what, sum_out(cells, out), part))
             elif tallies[0].is_exact and (2 ** len(out) <= MOST_MARGINS or len(left) <= 1):
                 tallies.append(
-                    counter.tally(what, summed(cells, out), quantities=[COUNT], implied=True)
+                    counter.tally(what, sum_out(cells, out), quantities=[COUNT], implied=True)
                 )
         if not self.margins and tallies[0].is_exact and 2 ** len(cells.steps) > MOST_MARGINS:
             tallies[0] = replace(tallies[0], more_margins=True)
@@ -275,7 +275,7 @@ class TableSpec(Counted):
         tallies = [table]
         if axis is not None and self.publishes("totals"):
             totals = None if self.totals is None else boxed(self.totals)
-            tallies.append(counter.counts("totals", summed(cells, self._other_axes), totals))
+            tallies.append(counter.counts("totals", sum_out(cells, self._other_axes), totals))
         return [*tallies, *counter.n()]
 
 
@@ -375,7 +375,7 @@ class HistogramSpec(Counted):
         tallies = [counter.counts("cells", cells, printed)]
         if tallies[0].is_exact:
             tallies.append(
-                counter.tally("total", summed(cells, (True,)), quantities=[COUNT], implied=True)
+                counter.tally("total", sum_out(cells, (True,)), quantities=[COUNT], implied=True)
             )
         return [*tallies, *counter.n()]
 

@@ -168,7 +168,7 @@ def plain_cells(output: OutputSpec, trial: RuleTrial) -> CellCount | None:
             return CellCount(list(parts[0].names), np.array(parts[0].numbers, dtype=np.int64), True)
     except InputError:
         return None
-    if not tallies or not tallies[0].shape or tallies[0].part != "cells":
+    if not tallies or not tallies[0].shape or tallies[0].part_name != "cells":
         return None
     if tallies[0].size != plain.crossing(trial.domain).size:
         return None

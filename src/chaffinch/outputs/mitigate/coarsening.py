@@ -256,7 +256,7 @@ def _base_series(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
 
 
 def _bases(output: OutputSpec, trial: RuleTrial) -> Series:
-    recipe, threshold = trial.recipe_of(output), trial.policy.of(output.kind).threshold
+    recipe, threshold = trial.recipe_of(output), trial.policy.for_kind(output.kind).threshold
     for base in sorted({*BASES, max(threshold, 2)}):
         if base > int(getattr(output, "base", 1)):
             # A count that is rounded is not withheld as well: the sign would tell that it is small.
@@ -271,7 +271,7 @@ def _bases(output: OutputSpec, trial: RuleTrial) -> Series:
 
 def _narrows(form: OutputSpec, trial: RuleTrial) -> bool:
     """Whether rounded totals and rounded cells together leave a small count no more room than the policy asks for withheld ones."""
-    rules = trial.policy.of(form.kind)
+    rules = trial.policy.for_kind(form.kind)
     table, *others = form.tallies(CellCounter(form, trial.outputs.fields, trial.codes))
     small = (table.counts > 0) & (table.counts < rules.threshold)
     if not small.any():

@@ -125,7 +125,9 @@ class _State:
         trial = RuleTrial(new, codes, inputs.policy, outputs.released, max_asked)
         recipes = {recipe.name: recipe for recipe in new.outputs}
         reviewed = {
-            name: {finding.rule for finding in result.rules.of(name) if finding.status == "review"}
+            name: {
+                finding.rule for finding in result.rules.about(name) if finding.status == "review"
+            }
             for name in recipes
         }
         return cls(
@@ -288,7 +290,7 @@ def _try_forms(state: _State, mitigation: Mitigation, series: Series) -> Iterato
         name, report = form.recipe.name, state.trial.judge(form.recipe)
         loss = loss_of(state.original[name], form.recipe, state.trial)
         if loss is not None:
-            reviews = {finding.rule for finding in report.of(name) if finding.status == "review"}
+            reviews = {finding.rule for finding in report.about(name) if finding.status == "review"}
             yield _Candidate(
                 mitigation.name,
                 form,

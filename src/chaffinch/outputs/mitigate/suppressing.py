@@ -48,7 +48,7 @@ TRIED_AT_ONCE = 6
 
 def smallest_cells(cells: CellCount, output: OutputSpec, trial: RuleTrial) -> NDArray[np.bool_]:
     """Return the cells that are to be withheld for their few people: under the threshold of the policy, and empty ones where these are disclosive."""
-    rules = trial.policy.of(output.kind)
+    rules = trial.policy.for_kind(output.kind)
     few = (cells.counts > 0) & (cells.counts < rules.threshold)
     return few | ((cells.counts == 0) & rules.zeros_are_disclosive) if cells.counted else few
 
@@ -87,7 +87,7 @@ def withhold_cells(output: OutputSpec, trial: RuleTrial, names: list[str]) -> Ou
 
 def _recipe_for_reader(output: OutputSpec, trial: RuleTrial, names: list[str]) -> OutputSpec:
     """The recipe as a reader has it who knows which of the withheld cells are small: these are bands, the others say nothing."""
-    rules = trial.policy.of(output.kind)
+    rules = trial.policy.for_kind(output.kind)
     return trial.recipe_of(output).changed(
         drop=("threshold",),
         withheld=names or None,
@@ -120,7 +120,7 @@ def secondary_cells(
     lines, chosen = _lines(output, trial, cells), frozenset[int]()
     while undone(chosen) > 0:
         candidates = _next_cells(
-            small, chosen, may, lines, cells, trial.policy.of(output.kind).threshold
+            small, chosen, may, lines, cells, trial.policy.for_kind(output.kind).threshold
         )
         if not candidates or trial.exhausted:
             return None

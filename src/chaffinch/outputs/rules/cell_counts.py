@@ -49,7 +49,7 @@ class CellCounts:
 
     output: str
     kind: str
-    part: str
+    part_name: str
     steps: tuple[Step, ...]
     names: tuple[tuple[str, ...], ...]
     joint: Joint
@@ -70,7 +70,7 @@ class CellCounts:
     weights: Ints | None = None
 
     def __repr__(self) -> str:
-        return f"CellCounts({self.output!r}, {self.part!r}, {self.size} cells)"
+        return f"CellCounts({self.output!r}, {self.part_name!r}, {self.size} cells)"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -111,21 +111,21 @@ class CellCounts:
     def called(self, cells: Sequence[int] | Ints) -> list[str]:
         """Return the names of some cells, such as "m|rented"; the part's name where the tally has one cell."""
         if not self.shape:
-            return [self.part for _ in cells]
-        at = np.unravel_index(np.asarray(cells, dtype=np.int64), self.shape)
-        words = (
-            "|".join(n[k] for n, k in zip(self.names, place, strict=True) if n[k])
-            for place in zip(*at, strict=True)
+            return [self.part_name for _ in cells]
+        index = np.unravel_index(np.asarray(cells, dtype=np.int64), self.shape)
+        names = (
+            "|".join(n[k] for n, k in zip(self.names, groups, strict=True) if n[k])
+            for groups in zip(*index, strict=True)
         )
-        return [word or self.part for word in words]
+        return [word or self.part_name for word in names]
 
     def named(self, cells: Mask) -> list[str]:
         """Return the names of those cells of which something is so."""
         return self.called(np.flatnonzero(cells))
 
-    def finding(self, rule: str, where: Sequence[str], **words: Any) -> RuleFinding:
+    def finding(self, rule: str, where: Sequence[str], **fields: Any) -> RuleFinding:
         """Return what a rule says of the output that it is a tally of; see `findings.finding`."""
-        return finding(self.output, self.kind, rule, where, **words)
+        return finding(self.output, self.kind, rule, where, **fields)
 
     @property
     def is_shown(self) -> Mask:
@@ -135,10 +135,10 @@ class CellCounts:
     @property
     def leaves_out_levels(self) -> bool:
         """Whether a filter, or groups that not all levels are in, leave people out: others than those with a missing value."""
-        kept = (
+        groups = (
             group[:-1] if position in self.with_missing else group for position, group in self.steps
         )
-        return bool(self.joint) or any((group < 0).any() for group in kept)
+        return bool(self.joint) or any((group < 0).any() for group in groups)
 
     @property
     def is_exact(self) -> bool:
@@ -167,24 +167,30 @@ def margin(table: CellCounts, positions: Collection[int]) -> CellCounts:
     >>> margin(tallies_of(output, fields, codes)[0], {1}).counts.tolist()
     [1, 2]
     """
-    steps, names, at = list[Step](), list[tuple[str, ...]](), np.zeros(table.shape, dtype=np.int64)
+    steps, names, new_cells = (
+        list[Step](),
+        list[tuple[str, ...]](),
+        np.zeros(table.shape, dtype=np.int64),
+    )
     places = np.indices(table.shape)
-    for axis, ((position, group), words) in enumerate(zip(table.steps, table.names, strict=True)):
+    for axis, ((position, group), labels_of_groups) in enumerate(
+        zip(table.steps, table.names, strict=True)
+    ):
         if position in positions:
-            at = at * len(words) + places[axis]
+            new_cells = new_cells * len(labels_of_groups) + places[axis]
             steps.append((position, group))
-            names.append(words)
+            names.append(labels_of_groups)
         elif (group < 0).any():
             steps.append((position, np.where(group < 0, -1, 0).astype(np.int64)))
             names.append(("",))
-    of = at.ravel()
-    size = int(np.prod([len(words) for words in names], dtype=np.int64))
-    labels = np.where(table.labels >= 0, of[table.labels], -1)
-    counts = np.bincount(of, weights=table.counts, minlength=size).astype(np.int64)
-    possible = np.bincount(of, weights=table.possible, minlength=size) > 0
+    margin_of = new_cells.ravel()
+    size = int(np.prod([len(labels_of_groups) for labels_of_groups in names], dtype=np.int64))
+    labels = np.where(table.labels >= 0, margin_of[table.labels], -1)
+    counts = np.bincount(margin_of, weights=table.counts, minlength=size).astype(np.int64)
+    possible = np.bincount(margin_of, weights=table.possible, minlength=size) > 0
     return replace(
         table,
-        part="margin",
+        part_name="margin",
         steps=tuple(steps),
         names=tuple(names),
         labels=labels,
@@ -222,7 +228,7 @@ def cells_within(fine: CellCounts, coarse: CellCounts) -> tuple[Ints, Mask]:
         return np.full(fine.size, -1, dtype=np.int64), np.zeros(coarse.size, dtype=bool)
     groups, others = dict(fine.steps), dict(coarse.steps)
     maps: dict[int, Ints] = {}
-    whole: dict[int, Mask] = {}
+    is_union: dict[int, Mask] = {}
     for position, pairs in _shared_levels(fine, coarse).items():
         single = pairs[:-1].sum(axis=1) == 1
         maps[position] = np.where(
@@ -230,37 +236,39 @@ def cells_within(fine: CellCounts, coarse: CellCounts) -> tuple[Ints, Mask]:
         )
         # A coarse group is whole if all its levels are in fine groups, each of which lies in it entirely.
         split = pairs[:-1][~single, :-1].any(axis=0)
-        whole[position] = ~pairs[-1, :-1] & ~split & pairs[:, :-1].any(axis=0)
-    good = np.ones(1, dtype=bool)
+        is_union[position] = ~pairs[-1, :-1] & ~split & pairs[:, :-1].any(axis=0)
+    unions = np.ones(1, dtype=bool)
     for position, _ in coarse.steps:
-        good = (good[:, None] & whole[position][None, :]).ravel()
+        unions = (unions[:, None] & is_union[position][None, :]).ravel()
     for position in groups:
         if position not in others:
-            good = good & whole[position][0]
-    place, inside = np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool)
+            unions = unions & is_union[position][0]
+    coarse_cells, inside = np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool)
     strides = dict(zip((p for p, _ in coarse.steps), _strides(coarse.shape), strict=True))
     for position, _ in fine.steps:
-        of = maps[position]
-        place = (place[:, None] + np.maximum(of, 0)[None, :] * strides.get(position, 0)).ravel()
-        inside = (inside[:, None] & (of >= 0)[None, :]).ravel()
+        coarse_groups = maps[position]
+        coarse_cells = (
+            coarse_cells[:, None] + np.maximum(coarse_groups, 0)[None, :] * strides.get(position, 0)
+        ).ravel()
+        inside = (inside[:, None] & (coarse_groups >= 0)[None, :]).ravel()
     for position in others:
         if position not in groups and maps[position][0] < 0:
             inside = np.zeros_like(inside)
         elif position not in groups:
-            place = place + maps[position][0] * strides[position]
-    return np.where(inside, place, -1), good
+            coarse_cells = coarse_cells + maps[position][0] * strides[position]
+    return np.where(inside, coarse_cells, -1), unions
 
 
 def _strides(shape: tuple[int, ...]) -> list[int]:
     return [int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape))]
 
 
-def _shared_levels(one: CellCounts, other: CellCounts) -> dict[int, Mask]:
+def _shared_levels(table: CellCounts, other: CellCounts) -> dict[int, Mask]:
     """For each column of either: which groups of one (rows) have levels in which of the other; the last row and column are for levels in no group."""
     pairs: dict[int, Mask] = {}
     groups, others = (
         {p: (group, len(names)) for (p, group), names in zip(table.steps, table.names, strict=True)}
-        for table in (one, other)
+        for table in (table, other)
     )
     for position in {**groups, **others}:
         levels = len((groups.get(position) or others[position])[0])
@@ -305,17 +313,19 @@ def is_unsaid(cell: object) -> bool:
     return is_sign or cell is CellMark.WITHHELD
 
 
-def summed(cells: Crossing, out: tuple[bool, ...]) -> Crossing:
+def sum_out(cells: Crossing, out: tuple[bool, ...]) -> Crossing:
     """Return cells with some columns summed out, over the levels that are in a group."""
     columns = list(zip(cells.steps, cells.names, out, strict=True))
-    left = [(step, names) for step, names, gone in columns if not gone]
-    left += [(whole_of(step), ("",)) for step, _, gone in columns if gone and (step[1] < 0).any()]
-    return Crossing(tuple(step for step, _ in left), tuple(names for _, names in left))
+    remaining = [(step, names) for step, names, is_out in columns if not is_out]
+    remaining += [
+        (whole_of(step), ("",)) for step, _, is_out in columns if is_out and (step[1] < 0).any()
+    ]
+    return Crossing(tuple(step for step, _ in remaining), tuple(names for _, names in remaining))
 
 
-def _united(cells: Crossing | None) -> Crossing:
+def _all_records(cells: Crossing | None) -> Crossing:
     """All records of some cells as one; all there are without cells."""
-    return Crossing((), ()) if cells is None else summed(cells, (True,) * len(cells.steps))
+    return Crossing((), ()) if cells is None else sum_out(cells, (True,) * len(cells.steps))
 
 
 class MissingLevels:
@@ -349,8 +359,8 @@ class MissingLevels:
 
     def mask(self, columns: tuple[int, ...], mask: Mask) -> Mask:
         """Return for each combination of levels, missing ones too, whether it is kept: none with a missing value is."""
-        whole = mask.reshape([self._plain[column] for column in columns])
-        return np.pad(whole, [(0, int(column in self.columns)) for column in columns]).ravel()
+        by_columns = mask.reshape([self._plain[column] for column in columns])
+        return np.pad(by_columns, [(0, int(column in self.columns)) for column in columns]).ravel()
 
 
 class CellCounter:
@@ -365,20 +375,18 @@ class CellCounter:
         fields: OutputDomain,
         codes: Codes,
         *,
-        own: tuple[int, ...] | None = None,
+        own_columns: tuple[int, ...] | None = None,
         weights: Ints | None = None,
     ) -> None:
         self.output, self.records, self.weights = output, codes, weights
         self.missing = MissingLevels(fields.sizes, codes)
         self.codes = np.maximum(codes, 0) if self.missing.columns else codes
-        if own is None:
-            own = (
-                tuple(c for c in output.own_columns(fields) if c in self.missing.columns)
-                if self.missing.columns
-                else ()
-            )
-        self.own = own
-        self.complete = np.asarray((codes[:, list(own)] >= 0).all(axis=1))
+        self.own_columns = (
+            tuple(c for c in output.own_columns(fields) if c in self.missing.columns)
+            if own_columns is None and self.missing.columns
+            else own_columns or ()
+        )
+        self.complete = np.asarray((codes[:, list(self.own_columns)] >= 0).all(axis=1))
         complete = self.complete if weights is None else weights[self.complete]
         self.domain = fields.with_rows(int(complete.sum()))
         if len(codes) and not self.domain.n_rows:
@@ -397,13 +405,15 @@ class CellCounter:
         """The records that have a value in each of its columns, and pass the filter."""
         return self.codes[self.filter.of(self.codes) & self.complete]
 
-    def of_part(self, part: OutputSpec) -> CellCounter:
+    def of_part(self, spec: OutputSpec) -> CellCounter:
         """Return the same for a part of the output, which is of the same records."""
-        return CellCounter(part, self.domain, self.records, own=self.own, weights=self.weights)
+        return CellCounter(
+            spec, self.domain, self.records, own_columns=self.own_columns, weights=self.weights
+        )
 
     def tally(
         self,
-        part: str,
+        part_name: str,
         cells: Crossing,
         *,
         within: Filter | None = None,
@@ -419,25 +429,29 @@ class CellCounter:
         single = [(c[0], mask) for c, mask in within.masks if len(c) == 1 and c[0] not in used]
         steps += [(p, np.where(mask, 0, -1).astype(np.int64)) for p, mask in single]
         joint = tuple((columns, mask) for columns, mask in within.masks if len(columns) > 1)
-        whole = Crossing(tuple(steps), (*cells.names, *(("",) for _ in single)))
-        labels, counts = self.counted(whole, joint)
+        crossing = Crossing(tuple(steps), (*cells.names, *(("",) for _ in single)))
+        labels, counts = self.counted(crossing, joint)
         lo, hi, withheld = (
-            (counts, counts, np.zeros(whole.size, dtype=bool)) if shown is None else shown(counts)
+            (counts, counts, np.zeros(crossing.size, dtype=bool))
+            if shown is None
+            else shown(counts)
         )
-        told = {*whole.positions, *(c for columns, _ in joint for c in columns)}
+        used_columns = {*crossing.positions, *(c for columns, _ in joint for c in columns)}
         present = [
-            (p, np.zeros(self.domain.sizes[p], dtype=np.int64)) for p in self.own if p not in told
+            (p, np.zeros(self.domain.sizes[p], dtype=np.int64))
+            for p in self.own_columns
+            if p not in used_columns
         ]
         return CellCounts(
             self.output.name,
             self.output.kind,
-            part,
-            tuple(self.missing.step(step) for step in (*whole.steps, *present)),
-            (*whole.names, *(("",) for _ in present)),
+            part_name,
+            tuple(self.missing.step(step) for step in (*crossing.steps, *present)),
+            (*crossing.names, *(("",) for _ in present)),
             tuple((columns, self.missing.mask(columns, mask)) for columns, mask in joint),
             labels,
             counts,
-            self._possible(whole, joint),
+            self._possible(crossing, joint),
             lo,
             hi,
             withheld,
@@ -449,7 +463,7 @@ class CellCounter:
         )
 
     def counts(
-        self, part: str, cells: Crossing, printed: NDArray[np.object_] | None, **options: Any
+        self, part_name: str, cells: Crossing, printed: NDArray[np.object_] | None, **options: Any
     ) -> CellCounts:
         """Return a tally of counts that are published: as printed, where they are there, and by the output's rules."""
         base, rounding = (
@@ -459,9 +473,9 @@ class CellCounter:
         width = {"nearest": 2 * (base // 2), "down": base - 1, "up": base - 1}.get(
             rounding, 2 * (base - 1)
         )
-        shown = partial(_shown, self.output, printed, self.n_people, base, rounding)
+        shown = partial(_show_counts, self.output, printed, self.n_people, base, rounding)
         return self.tally(
-            part, cells, shown=shown, base=base, width=width, quantities=[COUNT], **options
+            part_name, cells, shown=shown, base=base, width=width, quantities=[COUNT], **options
         )
 
     def counted(self, cells: Crossing, joint: Joint) -> tuple[Ints, Ints]:
@@ -490,7 +504,7 @@ class CellCounter:
         for axis, ((_, group), width) in enumerate(zip(cells.steps, cells.shape, strict=True)):
             present = np.isin(np.arange(width), group)
             possible &= present.reshape([-1 if k == axis else 1 for k in range(len(cells.shape))])
-        columns = sorted({*cells.positions, *(c for some, _ in joint for c in some)})
+        columns = sorted({*cells.positions, *(c for of_mask, _ in joint for c in of_mask)})
         size = int(np.prod(self.domain.shape(columns), dtype=object)) if joint else MOST_CELLS + 1
         if (
             size <= MOST_CELLS
@@ -505,17 +519,17 @@ class CellCounter:
         """Return the number of records after the filter, if it is published."""
         if not self.output.publishes("n") or isinstance(self.output.n, list | Mapping):
             return []
-        return [self.whole()]
+        return [self.count_all()]
 
-    def whole(self, cells: Crossing | None = None) -> CellCounts:
+    def count_all(self, cells: Crossing | None = None) -> CellCounts:
         """Return the number of records after the filter (and in some cells), which is told."""
-        return self.tally("n", _united(cells), quantities=[COUNT])
+        return self.tally("n", _all_records(cells), quantities=[COUNT])
 
     def fit(self, what: str, cells: Crossing | None = None) -> list[CellCounts]:
         """Return the tally of an output that is one fit on all its records (in some cells), which two populations may differ in, and n."""
         text = "".join(what.split())
         return [
-            self.tally("records", _united(cells), quantities=[f"fit:{text}"], implied=True),
+            self.tally("records", _all_records(cells), quantities=[f"fit:{text}"], implied=True),
             *self.n(),
         ]
 
@@ -524,10 +538,14 @@ class CellCounter:
         if not self.output.withheld:
             return None
         marks = [
-            CellMark.WITHHELD if "|".join(words) in self.output.withheld else CellMark.BY_RULE
-            for words in product(*names)
+            CellMark.WITHHELD
+            if "|".join(labels_of_cell) in self.output.withheld
+            else CellMark.BY_RULE
+            for labels_of_cell in product(*names)
         ]
-        return np.array(marks, dtype=object).reshape([len(some) for some in names])
+        return np.array(marks, dtype=object).reshape(
+            [len(labels_of_groups) for labels_of_groups in names]
+        )
 
     def numbers_shown(self, printed: NDArray[np.object_] | None) -> Shown:
         """Return what is shown of the counts behind numbers that are not counts: nothing of those withheld."""
@@ -538,7 +556,7 @@ class CellCounter:
         )
 
         def shown(counts: Ints) -> tuple[Ints, Ints, Mask]:
-            lo, hi, withheld = _shown(self.output, None, 0, 1, "nearest", counts)
+            lo, hi, withheld = _show_counts(self.output, None, 0, 1, "nearest", counts)
             if hidden is not None:
                 withheld = withheld | hidden if self.output.withheld else hidden
             return lo, hi, withheld
@@ -557,57 +575,66 @@ def tallies_of(
     >>> from chaffinch.outputs.domain import OutputColumn
     >>> fields = OutputDomain((OutputColumn("sex", ("f", "m")),))
     >>> (output,) = recipes_of([{"name": "by sex", "kind": "table", "by": ["sex"]}], fields).outputs
-    >>> [(t.part, t.counts.tolist()) for t in tallies_of(output, fields, np.array([[0], [0], [1]], dtype=np.int32))]
+    >>> [(t.part_name, t.counts.tolist()) for t in tallies_of(output, fields, np.array([[0], [0], [1]], dtype=np.int32))]
     [('cells', [2, 1]), ('total', [3])]
     """
     return output.tallies(CellCounter(output, fields, codes, weights=weights))
 
 
-def _shown(
+def _show_counts(
     output: OutputSpec,
     cells: NDArray[np.object_] | None,
-    most: int,
+    n_people: int,
     base: int,
     rounding: str,
     counts: Ints,
 ) -> tuple[Ints, Ints, Mask]:
-    threshold, zeros = output.threshold, bool(output.suppressed_zeros)
-    printed = (
-        (counts + base // 2) // base * base if rounding == "nearest" else counts // base * base
-    )
-    if rounding == "up":
-        printed = -(-counts // base) * base
-    below = {"nearest": base // 2, "down": 0}.get(rounding, base - 1)
-    above = {"nearest": base // 2, "up": 0}.get(rounding, base - 1)
+    """What a reader is shown of counts: by how they are rounded, by the output's rules, and as each cell is printed."""
+    shift, below, above = {
+        "nearest": (base // 2, base // 2, base // 2),
+        "down": (0, 0, base - 1),
+        "up": (base - 1, base - 1, 0),
+    }.get(rounding, (0, base - 1, base - 1))
+    printed = (counts + shift) // base * base
     lo, hi = np.maximum(printed - below, 0), printed + above
     withheld = np.zeros(len(counts), dtype=bool)
-    if threshold is not None:
-        withheld = (counts < threshold) & ((counts > 0) | zeros)
-        lo, hi = np.where(withheld, 0 if zeros else 1, lo), np.where(withheld, threshold - 1, hi)
-    for band in output.bands or ():
-        least, most_in = count_interval(band, most=most, suppressed_zeros=zeros)
-        banded = (counts >= least) & (counts <= most_in)
-        lo, hi, withheld = (
-            np.where(banded, least, lo),
-            np.where(banded, most_in, hi),
-            withheld | banded,
-        )
+    for lowest, highest in _withheld_intervals(output, n_people):
+        inside = (counts >= lowest) & (counts <= highest)
+        lo, hi = np.where(inside, lowest, lo), np.where(inside, highest, hi)
+        withheld |= inside
     # A cell as printed says whether it is withheld; its number is that of these records.
-    for place, cell in enumerate(() if cells is None else cells.ravel()):
-        word = cell.strip().lower() if isinstance(cell, str) else None
-        is_suppressed = cell is None or cell is CellMark.WITHHELD or word in SUPPRESSED
-        is_range = word is not None and not word.replace(",", "").isdigit()
-        if is_suppressed or is_range:
-            sign = None if is_suppressed else cell
-            lo[place], hi[place] = count_interval(
-                UNKNOWN if is_suppressed and threshold is None else sign,
-                most=most,
-                threshold=threshold,
-                suppressed_zeros=zeros,
-            )
-        elif withheld[place] and cell is not CellMark.BY_RULE:
-            lo[place] = hi[place] = counts[place]
-        if cell is not CellMark.BY_RULE:
-            withheld[place] = is_suppressed or is_range
+    for index, cell in enumerate(() if cells is None else cells.ravel()):
+        if cell is CellMark.BY_RULE:
+            continue
+        interval = _printed_interval(cell, output, n_people)
+        if interval is None and withheld[index]:
+            lo[index] = hi[index] = counts[index]
+        elif interval is not None:
+            lo[index], hi[index] = interval
+        withheld[index] = interval is not None
     # Numbers as printed may be of other records than these; what is known must at least allow what is there.
     return np.minimum(lo, counts), np.maximum(hi, counts), withheld
+
+
+def _withheld_intervals(output: OutputSpec, n_people: int) -> Iterator[tuple[int, int]]:
+    """The least and the largest count of the cells that an output's threshold and bands withhold."""
+    zeros = bool(output.suppressed_zeros)
+    if output.threshold is not None:
+        yield 0 if zeros else 1, output.threshold - 1
+    for band in output.bands or ():
+        yield count_interval(band, most=n_people, suppressed_zeros=zeros)
+
+
+def _printed_interval(cell: object, output: OutputSpec, n_people: int) -> tuple[int, int] | None:
+    """The interval that a cell as printed leaves; None where it is a number."""
+    text = cell.strip().lower() if isinstance(cell, str) else None
+    is_suppressed = cell is None or cell is CellMark.WITHHELD or text in SUPPRESSED
+    if not is_suppressed and (text is None or text.replace(",", "").isdigit()):
+        return None
+    sign = None if is_suppressed else cell
+    return count_interval(
+        UNKNOWN if is_suppressed and output.threshold is None else sign,
+        most=n_people,
+        threshold=output.threshold,
+        suppressed_zeros=bool(output.suppressed_zeros),
+    )

@@ -37,16 +37,17 @@ def check_rules(
     (`released`) are compared with the new ones, not judged themselves.
     """
     domain = outputs.fields.with_rows(len(codes))
-    before = [] if released is None else [_judged(one, domain) for one in released.outputs]
-    with (
-        one_blas_thread()
-    ):  # matrices of a few hundred cells, on which threads wait more than they work
-        return _report(
-            [_judged(one, domain) for one in outputs.outputs], before, outputs.fields, codes, policy
+    before = [] if released is None else released.outputs
+    # Matrices of a few hundred cells, on which threads wait more than they work.
+    with one_blas_thread():
+        new, old = (
+            [_with_printing(output, domain) for output in specs]
+            for specs in (outputs.outputs, before)
         )
+        return _report(new, old, outputs.fields, codes, policy)
 
 
-def _judged(output: OutputSpec, domain: OutputDomain) -> OutputSpec:
+def _with_printing(output: OutputSpec, domain: OutputDomain) -> OutputSpec:
     """The output with what its numbers say of how they are printed; without any where they are not all there."""
     return output.with_printing(domain) if output.has_numbers else output.without_numbers(domain)
 
@@ -71,15 +72,17 @@ def check_entries(
     >>> fields = OutputDomain((OutputColumn("sex", ("f", "m")),))
     >>> codes = np.array([[0]] * 12 + [[1]] * 3, dtype=np.int32)
     >>> report = check_entries([{"name": "t", "kind": "table", "by": ["sex"]}], fields, codes, Policy())
-    >>> [(one.rule, one.status, one.cells, one.of) for one in report][:2]
+    >>> [(one.rule, one.status, one.cells, one.total) for one in report][:2]
     [('threshold', 'fail', 1, 2), ('zeros', 'pass', 0, 2)]
     >>> report.to_dict()["findings"][0]["words"]
     'Fewer than 10 people are behind 1 of 2 cells (totals and n counted too).'
     """
     from ..document import output_of
 
-    every, before = ([output_of(entry) for entry in some] for some in (entries, released))
-    return _report(every, before, fields, codes, policy, weights)
+    new_outputs, before = (
+        [output_of(entry) for entry in recipes] for recipes in (entries, released)
+    )
+    return _report(new_outputs, before, fields, codes, policy, weights)
 
 
 def _report(
@@ -99,7 +102,7 @@ def _report(
     new: dict[str, Sequence[CellCounts]] = {}
     findings: dict[str, list[RuleFinding]] = {}
     for output in outputs:
-        rules, printed = policy.of(output.kind), PrintedOutput(output, domain)
+        rules, printed = policy.for_kind(output.kind), PrintedOutput(output, domain)
         try:
             counter = CellCounter(output, fields, codes, weights=weights)
             cells = output.tallies(counter)
@@ -129,7 +132,7 @@ def _report(
         report += findings[output.name]
         report += _judged_tables(pieces, policy, output.name)
     report += _judged_tables(pieces, policy)
-    report += [one for rule in RULES for one in rule.look(release, policy)]
+    report += [finding for rule in RULES for finding in rule.look(release, policy)]
     return RuleReport(tuple(report), policy.name, policy.hash)
 
 
@@ -148,20 +151,20 @@ def _withheld(table: CellCounts) -> bool:
 
 def _withheld_tables(release: Release, codes: Codes) -> Iterator[WithheldTable]:
     """The tables with withheld cells, each beside all that is shown; then those that are out already, which new outputs may undo."""
-    every = release.every
+    tallies = release.tallies
     # Of outputs none of which withholds a count nothing is asked that they say together.
-    if not any(map(_withheld, every)):
+    if not any(map(_withheld, tallies)):
         return
-    system = CellSystem(every, codes)
+    system = CellSystem(tallies, codes)
     new, before = ([*chain(*cells.values())] for cells in (release.new, release.before))
     for table in filter(_withheld, new):
-        rest = [one for one in release.new[table.output] if one is not table]
-        beside = [one for one in new if one.output != table.output]
-        yield WithheldTable(table, rest, [*beside, *before], system)
+        rest = [tally for tally in release.new[table.output] if tally is not table]
+        others = [tally for tally in new if tally.output != table.output]
+        yield WithheldTable(table, rest, [*others, *before], system)
     for table in filter(_withheld, before):
-        rest = [one for one in release.before[table.output] if one is not table]
-        beside = [one for one in before if one.output != table.output]
-        yield WithheldTable(table, [*rest, *beside], new, system, is_new=False)
+        rest = [tally for tally in release.before[table.output] if tally is not table]
+        others = [tally for tally in before if tally.output != table.output]
+        yield WithheldTable(table, [*rest, *others], new, system, is_new=False)
 
 
 def _judged_tables(
@@ -172,5 +175,5 @@ def _judged_tables(
     for piece in pieces:
         table = piece.table
         if piece.is_new == (new is not None) and new in (None, table.output):
-            findings += judge(table.output, table.kind, [piece], policy.of(table.kind))
+            findings += judge(table.output, table.kind, [piece], policy.for_kind(table.kind))
     return findings

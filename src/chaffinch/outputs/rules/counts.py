@@ -41,9 +41,9 @@ def names_of_cells(parts: Sequence[tuple[CellCounts, Mask]]) -> list[str]:
     """Return the names of cells, with the part's for those that are not the output's cells proper."""
     names: list[str] = []
     for table, cells in parts:
-        plain = table.part == "cells" or not table.shape
+        plain = table.part_name == "cells" or not table.shape
         names += [
-            name if plain or name == table.part else f"{table.part}: {name}"
+            name if plain or name == table.part_name else f"{table.part_name}: {name}"
             for name in table.named(cells)
         ]
     return names
@@ -60,39 +60,59 @@ def _small_cells(piece: Counts, policy: Policy) -> Iterator[Outcome]:
     Counts that are rounded to a base below the threshold are for a person to look at; with a base of the threshold or more a small count
     cannot be told from one that is not.
     """
-    shown, least = [table for table in piece.cells if not table.implied], policy.threshold
+    shown, threshold = [table for table in piece.cells if not table.implied], policy.threshold
     small = [
-        (table, (table.counts < least) & (table.counts > 0) & ~table.withheld) for table in shown
+        (table, (table.counts < threshold) & (table.counts > 0) & ~table.withheld)
+        for table in shown
     ]
-    of = sum(int(table.is_shown.sum()) for table in shown)
+    n_shown = sum(int(table.is_shown.sum()) for table in shown)
     exact = names_of_cells([pair for pair in small if pair[0].base == 1])
-    rounded = names_of_cells([pair for pair in small if 1 < pair[0].base < least])
-    good = f"No {piece.noun} that is shown has between 1 and {least - 1} people behind it."
-    words = "Fewer than {} people are behind {} (totals and n counted too).{}".format
+    rounded = names_of_cells([pair for pair in small if 1 < pair[0].base < threshold])
+    clear_sentence = (
+        f"No {piece.noun} that is shown has between 1 and {threshold - 1} people behind it."
+    )
+    phrase = "Fewer than {} people are behind {} (totals and n counted too).{}".format
     if shown:
-        yield Outcome(exact, of, good, words(least, count_phrase(len(exact), of, piece.noun), ""))
+        yield Outcome(
+            exact,
+            n_shown,
+            clear_sentence=clear_sentence,
+            sentence=phrase(threshold, count_phrase(len(exact), n_shown, piece.noun), ""),
+        )
     if rounded:
         which, rest = (
-            count_phrase(len(rounded), of, piece.noun),
+            count_phrase(len(rounded), n_shown, piece.noun),
             " Their counts are rounded, to a base below that.",
         )
-        yield Outcome(rounded, of, good, words(least, which, rest), "review")
+        yield Outcome(
+            rounded,
+            n_shown,
+            clear_sentence=clear_sentence,
+            sentence=phrase(threshold, which, rest),
+            status="review",
+        )
 
 
 @_small_cells.looks_at(CurveBands)
 def _small_bands(piece: CurveBands, policy: Policy) -> Iterator[Outcome]:
-    least, of = policy.threshold, len(piece.names)
-    where = [name for name, n in zip(piece.names, piece.counts, strict=True) if n < least]
-    good = f"Between two points of the curve there are {least} people or more."
-    bad = f"Fewer than {least} people lie between {count_phrase(len(where), of, 'pair')} of points: what they have together follows."
-    yield Outcome(where, of, good, bad)
+    threshold, total = policy.threshold, len(piece.names)
+    where = [name for name, n in zip(piece.names, piece.counts, strict=True) if n < threshold]
+    yield Outcome(
+        where,
+        total,
+        clear_sentence=f"Between two points of the curve there are {threshold} people or more.",
+        sentence=f"Fewer than {threshold} people lie between {count_phrase(len(where), total, 'pair')} of points: what they have together follows.",
+    )
 
 
 @_small_cells.looks_at(People)
 def _few_people(piece: People, policy: Policy) -> Iterator[Outcome]:
-    least = policy.threshold
-    good, bad = f"It is of {least} people or more.", f"It is of fewer than {least} people."
-    yield Outcome(["n"] if 0 < piece.n < least else [], 1, good, bad)
+    yield Outcome(
+        ["n"] if 0 < piece.n < policy.threshold else [],
+        1,
+        clear_sentence=f"It is of {policy.threshold} people or more.",
+        sentence=f"It is of fewer than {policy.threshold} people.",
+    )
 
 
 @RULES.register(
@@ -110,21 +130,28 @@ def _zeros(piece: Counts, policy: Policy) -> Iterator[Outcome]:
     shown = [table for table in piece.cells if not table.implied and table.base == 1]
     if policy.zeros_are_disclosive and shown:
         where = names_of_cells([(table, (table.counts == 0) & table.is_shown) for table in shown])
-        of = sum(int(table.is_shown.sum()) for table in shown)
-        bad = f"{count_phrase(len(where), of)} could have people and {'shows' if len(where) == 1 else 'show'} none: that says something of everyone."
-        good = "No cell that could have people shows none."
-        yield Outcome(where, of, good, bad[0].upper() + bad[1:])
+        n_shown = sum(int(table.is_shown.sum()) for table in shown)
+        phrase = f"{count_phrase(len(where), n_shown)} could have people and {'shows' if len(where) == 1 else 'show'} none: that says something of everyone."
+        yield Outcome(
+            where,
+            n_shown,
+            clear_sentence="No cell that could have people shows none.",
+            sentence=phrase[0].upper() + phrase[1:],
+        )
 
 
 @RULES.register(
     Rule("records shown", "Is a point of a plot the record of few people, as it is?")
 ).looks_at(Points)
 def _points(piece: Points, policy: Policy) -> Iterator[Outcome]:
-    least, of = policy.threshold, len(piece.names)
-    where = [name for name, n in zip(piece.names, piece.counts, strict=True) if n < least]
-    good = f"Every point is {least} records or more."
-    bad = f"{count_phrase(len(where), of, 'point').capitalize()} of the plot: records of fewer than {least} people, as they are. Draw counts of bins instead."
-    yield Outcome(where, of, good, bad)
+    threshold, total = policy.threshold, len(piece.names)
+    where = [name for name, n in zip(piece.names, piece.counts, strict=True) if n < threshold]
+    yield Outcome(
+        where,
+        total,
+        clear_sentence=f"Every point is {threshold} records or more.",
+        sentence=f"{count_phrase(len(where), total, 'point').capitalize()} of the plot: records of fewer than {threshold} people, as they are. Draw counts of bins instead.",
+    )
 
 
 @RULES.register(
@@ -140,14 +167,14 @@ def _survival_steps(piece: SurvivalTable, policy: Policy) -> Iterator[Outcome]:
     Those who leave are the differences of the numbers at risk, events and censored together, as ACRO counts them; those before the first time
     count too. A difference of none is not small. Numbers at risk below the output's own threshold do not count as shown.
     """
-    least = policy.survival_threshold
-    times = next(table for table in piece.tallies if table.part == "times")
+    threshold = policy.survival_threshold
+    times = next(table for table in piece.tallies if table.part_name == "times")
     axis = next(k for k, (position, _) in enumerate(times.steps) if position == piece.time)
     names = times.names[axis]
     leaving = np.moveaxis(times.counts.reshape(times.shape), axis, -1).reshape(-1, len(names))
     at_risk = leaving[:, ::-1].cumsum(axis=1)[:, ::-1]
     groups = _group_sizes(times, axis, piece.counter)
-    where, of = list[str](), 0
+    where, total = list[str](), 0
     for group, risk in enumerate(at_risk):
         counts = [
             (name, int(count))
@@ -157,17 +184,21 @@ def _survival_steps(piece: SurvivalTable, policy: Policy) -> Iterator[Outcome]:
         shown = [(f"before {names[0].removeprefix('from ')}", int(groups[group])), *counts]
         steps = [(name, more - fewer) for (name, more), (_, fewer) in pairwise(shown)]
         steps.append((f"at risk {shown[-1][0]}", shown[-1][1]))
-        of += len(steps)
+        total += len(steps)
         head = f"group {group + 1}, " if len(at_risk) > 1 else ""
-        where += [f"{head}{name}" for name, count in steps if 0 < count < least]
+        where += [f"{head}{name}" for name, count in steps if 0 < count < threshold]
     for table in piece.tallies:
-        if table.part == "events" and table.base == 1:
-            few = (table.counts > 0) & (table.counts < least) & ~table.withheld
+        if table.part_name == "events" and table.base == 1:
+            few = (table.counts > 0) & (table.counts < threshold) & ~table.withheld
             where += [f"events {name}" for name in table.named(few)]
-            of += int(table.is_shown.sum())
-    good = f"Between 1 and {least - 1} people leave at no step, and are at risk at no end."
-    bad = f"Fewer than {least} people leave, have the event or are left at {count_phrase(len(where), of, 'step')}."
-    yield Outcome(where, of, good, bad, "fail" if piece.base == 1 else "review")
+            total += int(table.is_shown.sum())
+    yield Outcome(
+        where,
+        total,
+        clear_sentence=f"Between 1 and {threshold - 1} people leave at no step, and are at risk at no end.",
+        sentence=f"Fewer than {threshold} people leave, have the event or are left at {count_phrase(len(where), total, 'step')}.",
+        status="fail" if piece.base == 1 else "review",
+    )
 
 
 def _group_sizes(times: CellCounts, axis: int, counter: CellCounter) -> Ints:
@@ -198,28 +229,32 @@ def _households(piece: RecordsBehind, policy: Policy) -> Iterator[Outcome]:
     if policy.household is None:
         return
     if policy.household not in piece.domain.names:
-        bad = (
+        sentence = (
             f"The policy counts households by column '{policy.household}', which is none of the columns of these outputs: describe it with them, "
             "so that households are counted."
         )
-        yield Outcome([piece.output.name], 1, "", bad, "not assessed")
+        yield Outcome([piece.output.name], 1, sentence=sentence, status="not assessed")
         return
     unit = piece.codes[:, piece.domain.position(policy.household)].astype(np.int64)
     # People whose household is missing may be of one.
     unit = np.where(unit < 0, int(unit.max(initial=0)) + 1, unit)
-    width, least, where, of = int(unit.max(initial=0)) + 1, policy.threshold, list[str](), 0
+    width, threshold, where, total = int(unit.max(initial=0)) + 1, policy.threshold, list[str](), 0
     for table in piece.tallies:
         if table.implied:
             continue
         inside = table.labels >= 0
         pairs = np.unique(table.labels[inside] * width + unit[inside])
         units = np.bincount(pairs // width, minlength=table.size)
-        few = (units > 0) & (units < least) & table.is_shown
-        where += [f"{table.part}: {name}" for name in table.named(few)]
-        of += int(table.is_shown.sum())
-    good = f"No cell that is shown has between 1 and {least - 1} households behind it."
-    bad = f"Fewer than {least} households are behind {count_phrase(len(where), of)} (totals and n counted too)."
-    yield Outcome(where, of, good, bad)
+        few = (units > 0) & (units < threshold) & table.is_shown
+        where += [f"{table.part_name}: {name}" for name in table.named(few)]
+        total += int(table.is_shown.sum())
+    sentence = f"Fewer than {threshold} households are behind {count_phrase(len(where), total)} (totals and n counted too)."
+    yield Outcome(
+        where,
+        total,
+        clear_sentence=f"No cell that is shown has between 1 and {threshold - 1} households behind it.",
+        sentence=sentence,
+    )
 
 
 @RULES.register(
@@ -245,14 +280,18 @@ def _weights(piece: PrintedOutput, policy: Policy) -> Iterator[Outcome]:
     # Numbers that do not fit the records are a finding of their own.
     with contextlib.suppress(InputError):
         parts = list(output.printed_numbers(piece.domain)) if output.has_numbers else []
-    numbers = [number for part in parts if part.counted for number in _numbers(part.numbers)]
+    numbers = [number for block in parts if block.counted for number in _numbers(block.numbers)]
     if any(number != round(number) for number in numbers):
         why = "Its counts are not all whole numbers"
     elif any(number > piece.domain.n_rows for number in numbers):
         why = "It counts more people than there are records"
     if why:
-        bad = f"{why}: they are weighted. Rules are run on records, each counted once; add the unweighted counts as an output of their own, so that they can be judged."
-        yield Outcome([output.name], 1, "", bad, "not assessed")
+        yield Outcome(
+            [output.name],
+            1,
+            sentence=f"{why}: they are weighted. Rules are run on records, each counted once; add the unweighted counts as an output of their own, so that they can be judged.",
+            status="not assessed",
+        )
 
 
 def _numbers(cells: Iterable[Any]) -> list[float]:

@@ -41,10 +41,10 @@ class _Sums:
         tables = [
             *self.tallies,
             *(
-                part
+                total
                 for tally in self.tallies
                 if not tally.withheld.any()
-                for part in _margins(tally)
+                for total in _margins(tally)
             ),
         ]
         for outer, inner in permutations({tally.key: tally for tally in tables[::-1]}.values(), 2):
@@ -54,6 +54,13 @@ class _Sums:
             subtracted = (inner.labels >= 0) & (outer_cell[inner.labels] >= 0)
             remains = (outer.known >= 0) & ~subtracted & reduced[outer.known]
             yield outer, inner, np.where(remains, outer.known, -1)
+
+    def largest(self, table: CellCounts, cells: Ints) -> Floats:
+        """Return the largest sum of each of some withheld cells that all printed sums allow; NaN where that is not worked out."""
+        if (self.values < 0).any():  # a sum may then be anything
+            return np.full(len(cells), np.nan)
+        ends = CellSystem(self.tallies).sum_ranges(table, cells.tolist(), self.values)
+        return np.array([np.nan if pair is None else pair[1] for pair in ends])
 
 
 def _definition(tally: CellCounts) -> bytes:
@@ -96,11 +103,11 @@ def _derived_dominance(release: Release, policy: Policy) -> list[RuleFinding]:
         return findings
     counted = {
         _definition(tally)
-        for tally in release.every
+        for tally in release.tallies
         if COUNT in tally.quantities and not tally.withheld.any()
     }
     sums_of: dict[str, list[CellCounts]] = {}
-    for tally in release.every:
+    for tally in release.tallies:
         for quantity in tally.quantities if tally.kind not in ("sd", "variance") else ():
             if quantity.startswith("sum:"):
                 sums_of.setdefault(quantity.removeprefix("sum:"), []).append(tally)
@@ -112,36 +119,40 @@ def _derived_dominance(release: Release, policy: Policy) -> list[RuleFinding]:
         )
         sums = _Sums(column, tables, release.numbers(column), exact)
         by_difference = list(_by_difference(sums, release.new, policy))
-        told = {frozenset(one.names) for one in by_difference}
-        findings += [*by_difference, *_by_bounds(sums, release.new, policy, told)]
+        reported = {frozenset(finding.names) for finding in by_difference}
+        findings += [*by_difference, *_by_bounds(sums, release.new, policy, reported)]
     return findings
 
 
 def _by_difference(sums: _Sums, new: Mapping[str, object], policy: Policy) -> Iterator[RuleFinding]:
-    told: set[frozenset[str]] = set()
+    reported: set[frozenset[str]] = set()
     for outer, inner, labels in sums.differences():
         names = list(dict.fromkeys((outer.output, inner.output)))
         mine = next((name for name in names if name in new), None)
-        if mine is None or frozenset(names) in told:
+        if mine is None or frozenset(names) in reported:
             continue
-        rules = policy.of(outer.kind)
+        rules = policy.for_kind(outer.kind)
         values = SortedGroups(sums.values, labels, outer.size)
-        for groups, words in (
+        for groups, phrase in (
             (by_share(values, rules), share_words(rules)),
             (by_ratio(values, rules), ratio_words(rules)),
             (values.negative, "there are values below 0, for which dominance is not defined"),
         ):
             if not groups.any():
                 continue
-            told.add(frozenset(names))
+            reported.add(frozenset(names))
             status = "review" if groups is values.negative else sums.status(names)
             first, other = (outer, inner) if outer.output == mine else (inner, outer)
-            beside = None if other.output == mine else other.output
-            source = "Its own cells" if beside is None else f"This output and '{beside}'"
+            other_name = None if other.output == mine else other.output
+            source = "Its own cells" if other_name is None else f"This output and '{other_name}'"
             size = len(np.unique(labels[labels >= 0]))
-            bad = f"{source} give, by subtraction, the sums of groups that are not printed. In {count_phrase(int(groups.sum()), size, 'such group')} {words}."
             yield first.finding(
-                RULE, outer.named(groups), of=size, good="", bad=bad, status=status, other=beside
+                RULE,
+                outer.named(groups),
+                total=size,
+                sentence=f"{source} give, by subtraction, the sums of groups that are not printed. In {count_phrase(int(groups.sum()), size, 'such group')} {phrase}.",
+                status=status,
+                other=other_name,
             )
             break
 
@@ -156,52 +167,38 @@ def _room_needed(values: Floats, labels: Ints, size: int, policy: Policy) -> Flo
 
 
 def _by_bounds(
-    sums: _Sums, new: Mapping[str, object], policy: Policy, told: set[frozenset[str]]
+    sums: _Sums, new: Mapping[str, object], policy: Policy, reported: set[frozenset[str]]
 ) -> Iterator[RuleFinding]:
+    outputs = list(dict.fromkeys(tally.output for tally in sums.tallies))
+    why = "values below 0" if (sums.values < 0).any() else "limit of work"
+    unclear = f"a few people dominate the sum, and how closely the printed sums bound it was not worked out ({why})"
+    is_close = "a few people dominate the sum, and the printed sums leave it less room than the dominance rules ask for"
     for tally in sums.tallies:
-        rules = policy.of(tally.kind)
-        needed = np.where(
-            tally.withheld, _room_needed(sums.values, tally.labels, tally.size, rules), 0.0
-        )
-        asked, linked = (
-            np.flatnonzero(needed),
-            list(dict.fromkeys(other.output for other in sums.tallies)),
-        )
-        mine = [name for name in dict.fromkeys((tally.output, *linked)) if name in new]
-        if (
-            not len(asked)
-            or not mine
-            or any(names <= {*linked} and tally.output in names for names in told)
-        ):
+        needed = _room_needed(sums.values, tally.labels, tally.size, policy.for_kind(tally.kind))
+        asked = np.flatnonzero(np.where(tally.withheld, needed, 0.0))
+        names = [name for name in dict.fromkeys((tally.output, *outputs)) if name in new]
+        is_known = any(known <= {*outputs} and tally.output in known for known in reported)
+        if not len(asked) or not names or is_known:
             continue
-        close, unseen = list[int](), list[int]()
-        below = bool((sums.values < 0).any())  # a sum may then be anything
-        for cell, ends in zip(
-            asked,
-            [None] * len(asked)
-            if below
-            else CellSystem(sums.tallies).sum_ranges(tally, asked.tolist(), sums.values),
-            strict=True,
+        largest, n_withheld = sums.largest(tally, asked), int(tally.withheld.sum())
+        totals = np.array([sums.values[tally.labels == cell].sum() for cell in asked])
+        first = next(other for other in sums.tallies if other.output == names[0])
+        rest = [name for name in outputs if name != names[0]]
+        for cells, phrase, status in (
+            (
+                asked[largest - totals < needed[asked] - _CLOSE * totals],
+                is_close,
+                sums.status(outputs),
+            ),
+            (asked[np.isnan(largest)], unclear, "not assessed"),
         ):
-            total = float(sums.values[tally.labels == cell].sum())
-            if ends is None:
-                unseen.append(int(cell))
-            elif ends[1] - total < needed[cell] - _CLOSE * total:
-                close.append(int(cell))
-        of, first = (
-            int(tally.withheld.sum()),
-            next(one for one in sums.tallies if one.output == mine[0]),
-        )
-        rest = [name for name in linked if name != mine[0]]
-        names = {"other": rest[0]} if len(rest) == 1 else {"others": rest}
-        words = "a few people dominate the sum, and the printed sums leave it less room than the dominance rules ask for"
-        unclear = f"a few people dominate the sum, and how closely the printed sums bound it was not worked out ({'values below 0' if below else 'limit of work'})"
-        for cells, text, status in (
-            (close, words, sums.status([*linked])),
-            (unseen, unclear, "not assessed"),
-        ):
-            if cells:
-                bad = f"In {count_phrase(len(cells), of, 'withheld group')} {text}."
+            if len(cells):
                 yield first.finding(
-                    RULE, tally.called(cells), of=of, good="", bad=bad, status=status, **names
+                    RULE,
+                    tally.called(cells),
+                    total=n_withheld,
+                    sentence=f"In {count_phrase(len(cells), n_withheld, 'withheld group')} {phrase}.",
+                    status=status,
+                    other=rest[0] if len(rest) == 1 else None,
+                    others=rest if len(rest) > 1 else (),
                 )

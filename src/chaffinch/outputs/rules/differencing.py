@@ -26,16 +26,16 @@ from .system import CellSystem
 RULE = "differencing"
 MAX_NAMED = 40
 """Cells of a combination that the inside is told."""
-MOST_CHECKED = 2_000
+MAX_CHECKED = 2_000
 """Of one pair of tallies, how many finds are looked at for whether they hold by definition; if none of them does and there are more, the
 others are not assessed."""
-MOST_STEPS = 50_000_000
+MAX_STEPS = 50_000_000
 """Steps that the search for unions may take in one pair of tallies of many cells, in either direction: about a second."""
-MOST_STEPS_OF_ALL = 500_000_000
+MAX_STEPS_OF_ALL = 500_000_000
 """Steps of that search in all pairs of tallies together."""
-DENSE = 4_000_000
+MAX_DENSE = 4_000_000
 """Pairs of cells up to which all are counted, with and without people."""
-MOST_CELLS = 64
+MAX_SMALL_CELLS = 64
 """Cells of two tallies up to which no limit is asked for."""
 SEEDS = 256
 """Cells from which unions are grown at the same time, at least."""
@@ -85,71 +85,67 @@ class Unions(NamedTuple):
     steps: int
 
 
-def shared_people(one: CellCounts, other: CellCounts) -> tuple[Any, Ints, Ints]:
+def shared_people(table: CellCounts, other: CellCounts) -> tuple[Any, Ints, Ints]:
     """Return the people by cell of one tally and of another, and those of each cell who are in none of the other; as a sparse matrix where cells are many."""
     from ...counts.tally import count_cells  # engines read this module, and must not load it
 
-    shape, numbers = (one.size + 1, other.size + 1), [one.known + 1, other.known + 1]
-    if shape[0] * shape[1] <= DENSE:
-        whole: Any = count_cells(numbers, shape, weights=one.weights)
-        outside = whole[1:, 0], whole[0, 1:]
+    shape, numbers = (table.size + 1, other.size + 1), [table.known + 1, other.known + 1]
+    if shape[0] * shape[1] <= MAX_DENSE:
+        shared: Any = count_cells(numbers, shape, weights=table.weights)
+        outside = shared[1:, 0], shared[0, 1:]
     else:
         from scipy.sparse import coo_array
 
         keys, pair = np.unique(numbers[0] * shape[1] + numbers[1], return_inverse=True)
-        people = np.bincount(pair, weights=one.weights).astype(np.int64)
-        whole = coo_array((people, np.divmod(keys, shape[1])), shape=shape).tocsr()
-        outside = whole[1:, [0]].toarray()[:, 0], whole[[0], 1:].toarray()[0]
-    return whole[1:, 1:], *outside
+        people = np.bincount(pair, weights=table.weights).astype(np.int64)
+        shared = coo_array((people, np.divmod(keys, shape[1])), shape=shape).tocsr()
+        outside = shared[1:, [0]].toarray()[:, 0], shared[[0], 1:].toarray()[0]
+    return shared[1:, 1:], *outside
 
 
 class Comparer:
     """Compares tallies, each two of them once, since outputs share margins and totals, in a number of steps at most."""
 
     def __init__(self, steps: int | None = None) -> None:
-        self.left = MOST_STEPS_OF_ALL if steps is None else steps
+        self.left = MAX_STEPS_OF_ALL if steps is None else steps
         self._known: dict[tuple[bytes, bytes, int], TallyComparison] = {}
 
-    def compare(self, one: CellCounts, other: CellCounts, threshold: int) -> TallyComparison:
+    def compare(self, table: CellCounts, other: CellCounts, threshold: int) -> TallyComparison:
         """Return where unions of cells of two tallies, one inside the other, differ by 1 to threshold - 1 people.
 
         There is at most one difference for each direction: one that holds by definition, if there is any.
         """
-        key = (one.key, other.key, threshold)
+        key = (table.key, other.key, threshold)
         if key not in self._known:
-            self._known[key] = self._known[other.key, one.key, threshold] = self._compare(
-                one, other, threshold
+            self._known[key] = self._known[other.key, table.key, threshold] = self._compare(
+                table, other, threshold
             )
         return self._known[key]
 
-    def _compare(self, one: CellCounts, other: CellCounts, threshold: int) -> TallyComparison:
-        shared, of_one, of_other = shared_people(one, other)
+    def _compare(self, first: CellCounts, other: CellCounts, threshold: int) -> TallyComparison:
+        shared, of_one, of_other = shared_people(first, other)
         differences, unseen = list[Difference](), list[str]()
         for outer, inner, people in (
-            (one, other, (shared, of_one, of_other)),
-            (other, one, (shared.T, of_other, of_one)),
+            (first, other, (shared, of_one, of_other)),
+            (other, first, (shared.T, of_other, of_one)),
         ):
-            limit = max(min(self.left, MOST_STEPS), 0)
+            limit = max(min(self.left, MAX_STEPS), 0)
             unions = unions_of(*people, threshold, most_steps=limit)
             self.left -= unions.steps
             for table, cells in zip((outer, inner), unions.unseen, strict=True):
-                unseen += [f"{table.part}: {name}" for name in table.named(cells)]
-            union_cells, defined, of_total = set[int](), False, True
-            for union, inside in unions.pairs[:MOST_CHECKED]:
-                sure = defined_within(inner, np.flatnonzero(inside), outer, union)
-                if sure and not defined:
-                    union_cells, defined, of_total = set(), True, True
-                if sure == defined:
-                    union_cells.update(np.flatnonzero(union).tolist())
-                    of_total = of_total and bool((union | (outer.counts == 0)).all())
-            if union_cells:
-                complete = defined or len(unions.pairs) <= MOST_CHECKED
-                differences.append(
-                    Difference(
-                        outer, inner, tuple(sorted(union_cells)), defined, complete, of_total
-                    )
-                )
-        return TallyComparison(tuple(differences), tuple(unseen), 2 * (one.size + other.size))
+                unseen += [f"{table.part_name}: {name}" for name in table.named(cells)]
+            judged = [
+                (union, defined_within(inner, np.flatnonzero(inside), outer, union))
+                for union, inside in unions.pairs[:MAX_CHECKED]
+            ]
+            defined = any(sure for _, sure in judged)
+            chosen = [union for union, sure in judged if sure == defined]
+            if chosen:
+                named = tuple(np.flatnonzero(np.any(chosen, axis=0)).tolist())
+                of_total = all((union | (outer.counts == 0)).all() for union in chosen)
+                complete = defined or len(unions.pairs) <= MAX_CHECKED
+                differences.append(Difference(outer, inner, named, defined, complete, of_total))
+        return TallyComparison(tuple(differences), tuple(unseen), 2 * (first.size + other.size))
 
 
 @RULES.register(
@@ -171,8 +167,8 @@ def _look_at_differences(release: Release, policy: Policy) -> list[RuleFinding]:
         return []
     tallies, released = release.new, release.before
     findings, comparer = list[RuleFinding](), Comparer()
-    for own in tallies.values():
-        findings += _compare_outputs(own, own, None, policy, comparer).findings()
+    for cells in tallies.values():
+        findings += _compare_outputs(cells, cells, None, policy, comparer).findings()
     pairs = [(a, b, tallies[b]) for a, b in combinations(tallies, 2)]
     pairs += [(a, b, theirs) for a in tallies for b, theirs in released.items()]
     # By the output that leaves few people out, totals of others that have them.
@@ -191,10 +187,17 @@ def _look_at_differences(release: Release, policy: Policy) -> list[RuleFinding]:
     }
     findings += _differencing_by_several(release, policy, failed)
     noted = {name for finding in findings for name in finding.names}
-    good = "No cell or total differs from another output's by fewer people than the threshold."
-    for name, own in tallies.items():
-        if name not in noted and any(tally.quantities for tally in own):
-            findings.append(own[0].finding(RULE, [], of=own[0].size, good=good, bad=""))
+    for name, cells in tallies.items():
+        if name not in noted and any(tally.quantities for tally in cells):
+            findings.append(
+                cells[0].finding(
+                    RULE,
+                    [],
+                    total=cells[0].size,
+                    clear_sentence="No cell or total differs from another output's by fewer people than the threshold.",
+                    sentence="",
+                )
+            )
     return findings
 
 
@@ -202,16 +205,16 @@ def _left_out_by(
     cells: CellCounts, totals: Sequence[CellCounts], policy: Policy, released: Collection[str]
 ) -> list[RuleFinding]:
     """That an output leaves out few people, who are in the totals of others: it fails, and those others are for a person to look at."""
-    threshold = policy.of(cells.kind).threshold
+    threshold = policy.for_kind(cells.kind).threshold
     names = list(dict.fromkeys(total.output for total in totals))
     quoted = join_names([f"'{name}'" for name in names], max_names=3)
-    bad = f"It leaves out fewer than {threshold} people who are in {quoted}: subtracting its total or n from theirs shows them. Publish it of the same people, or withhold it."
-    findings = [cells.finding(RULE, ["n"], of=cells.size, good="", bad=bad)]
-    bad = f"Its total or n, beside '{cells.output}', shows fewer than {threshold} people: it may leave if '{cells.output}' does not."
+    sentence = f"It leaves out fewer than {threshold} people who are in {quoted}: subtracting its total or n from theirs shows them. Publish it of the same people, or withhold it."
+    findings = [cells.finding(RULE, ["n"], total=cells.size, sentence=sentence)]
+    sentence = f"Its total or n, beside '{cells.output}', shows fewer than {threshold} people: it may leave if '{cells.output}' does not."
     for total in {total.output: total for total in totals if total.output not in released}.values():
-        where = [f"{total.part}: n"]
+        where = [f"{total.part_name}: n"]
         findings.append(
-            total.finding(RULE, where, of=total.size, good="", bad=bad, status="review")
+            total.finding(RULE, where, total=total.size, sentence=sentence, status="review")
         )
     return findings
 
@@ -275,22 +278,30 @@ class _OutputComparison:
             return []
         worst = max(statuses, key=ORDER.index)
         where = [
-            f"{judged.difference.outer.part}: {name}"
+            f"{judged.difference.outer.part_name}: {name}"
             for judged in self.judged
             if judged.status == worst
             for name in judged.difference.outer.called(judged.difference.cells)
         ]
         where = list(dict.fromkeys([*where, *(self.unseen if worst == "not assessed" else ())]))
-        total, bad = max(self.cells.size, len(where)), self._sentences(worst)
+        total, sentence = max(self.cells.size, len(where)), self._sentences(worst)
         return [
             self.cells.finding(
-                RULE, where, of=total, good="", bad=bad, status=worst, other=self.other
+                RULE,
+                where,
+                total=total,
+                sentence=sentence,
+                status=worst,
+                other=self.other,
             )
         ]
 
     def _sentences(self, status: Status) -> str:
-        subject = "Its own totals and cells"
-        subject = subject if self.other is None else "Cells or populations of the two outputs"
+        subject = (
+            "Its own totals and cells"
+            if self.other is None
+            else "Cells or populations of the two outputs"
+        )
         few = f"{subject} differ by fewer than {self.threshold} people"
         shows = f"{few}, whom subtracting one from the other shows."
         if status == "fail":
@@ -326,7 +337,9 @@ def _compare_outputs(
     judged, unseen, starts = list[_JudgedDifference](), list[str](), 0
     for table, other in _pairs_of_tallies(tallies, others):
         common, width = table.quantities & other.quantities, table.width + other.width
-        threshold = min(policy.of(table.kind).threshold, policy.of(other.kind).threshold)
+        threshold = min(
+            policy.for_kind(table.kind).threshold, policy.for_kind(other.kind).threshold
+        )
         if table.key == other.key or not common or width >= threshold:
             continue
         comparison = comparer.compare(table, other, threshold)
@@ -336,7 +349,7 @@ def _compare_outputs(
             # What was compared before may be tallies of other outputs, of the same definitions.
             outer, inner = (table, other) if difference.outer.key == table.key else (other, table)
             judged.append(_judge(replace(difference, outer=outer, inner=inner), common, width))
-    threshold = policy.of(tallies[0].kind).threshold
+    threshold = policy.for_kind(tallies[0].kind).threshold
     names = list(dict.fromkeys(unseen))
     return _OutputComparison(tallies[0], other_name, judged, names, starts, threshold)
 
@@ -347,10 +360,11 @@ def _pairs_of_tallies(
     """The pairs of two outputs' tallies, margins included, or of one's; what is implied adds nothing within the output that it follows from."""
     if tallies is others:
         yield from combinations([tally for tally in tallies if not tally.implied], 2)
-        return
-    yield from product(
-        [*tallies, *_margins_beside(tallies, others)], [*others, *_margins_beside(others, tallies)]
-    )
+    else:
+        yield from product(
+            [*tallies, *_margins_beside(tallies, others)],
+            [*others, *_margins_beside(others, tallies)],
+        )
 
 
 def _judge(difference: Difference, quantities: Collection[str], width: int) -> _JudgedDifference:
@@ -399,7 +413,7 @@ def _groups_of_few(
     of_counts: bool,
 ) -> list[RuleFinding]:
     """The groups of few people that outputs of one system disclose together."""
-    thresholds = {tally.output: policy.of(tally.kind).threshold for tally in system.tallies}
+    thresholds = {tally.output: policy.for_kind(tally.kind).threshold for tally in system.tallies}
     threshold = max(thresholds.values())
     search, findings = system.small_groups(threshold), list[RuleFinding]()
     for group in search.groups:
@@ -417,13 +431,17 @@ def _groups_of_few(
     if not search.finished and names:
         others = [*names[1:], *(name for name in system.outputs if name not in names)]
         first, more = new[names[0]][0], " beside those that were found" if search.groups else ""
-        bad = (
-            f"Whether {len(system.outputs)} outputs that share columns leave fewer than {threshold} people together, three or more of them at a time{more}, "
-            "was not worked out to the end, up to the limit of work; of the rest nothing is known."
-        )
-        beside = {"of": first.size, "status": "not assessed", "others": others}
+        fields = {"total": first.size, "status": "not assessed", "others": others}
         where = ["several outputs together"]
-        findings.append(first.finding(RULE, where, good="", bad=bad, **beside))
+        findings.append(
+            first.finding(
+                RULE,
+                where,
+                sentence=f"Whether {len(system.outputs)} outputs that share columns leave fewer than {threshold} people together, three or more of them at a time{more}, "
+                "was not worked out to the end, up to the limit of work; of the rest nothing is known.",
+                **fields,
+            )
+        )
     return findings
 
 
@@ -438,7 +456,7 @@ def _group_finding(
 ) -> RuleFinding:
     """That outputs disclose a group together; the cells of the combination are named for the inside."""
     where = [
-        f"{tally.output}, {tally.part}: {tally.called([cell])[0]}"
+        f"{tally.output}, {tally.part_name}: {tally.called([cell])[0]}"
         for tally, cell in system.group_cells(group)[:MAX_NAMED]
     ]
     quoted = [f"'{name}'" for name in outputs]
@@ -446,17 +464,17 @@ def _group_finding(
     if len(outputs) > 1:
         subject = f"{len(outputs)} outputs together"
         names = f": {', '.join(quoted[:-1])} and {quoted[-1]}."
-    bad = f"{subject} leave fewer than {threshold} people, whom adding and subtracting their counts shows{names}"
+    sentence = f"{subject} leave fewer than {threshold} people, whom adding and subtracting their counts shows{names}"
     status: Status = "fail" if system.is_by_definition(group) else "review"
     if status == "review":
-        bad += " Perhaps only for these records: a person should look."
+        sentence += " Perhaps only for these records: a person should look."
     total, others = max(cells.size, len(where)), outputs[1:]
-    beside = {"other": others[0]} if len(others) == 1 else {"others": others}
-    return cells.finding(RULE, where, of=total, good="", bad=bad, status=status, **beside)
+    fields = {"other": others[0]} if len(others) == 1 else {"others": others}
+    return cells.finding(RULE, where, total=total, sentence=sentence, status=status, **fields)
 
 
 def unions_of(
-    shared: Any, outer_rest: Ints, inner_rest: Ints, threshold: int, *, most_steps: int = MOST_STEPS
+    shared: Any, outer_rest: Ints, inner_rest: Ints, threshold: int, *, most_steps: int = MAX_STEPS
 ) -> Unions:
     """Return each union of the outer tally's cells, and the union of the inner one's within it, between which there are 1 to threshold - 1 people.
 
@@ -474,7 +492,7 @@ def unions_of(
     n_outer, reaches_out = len(outer_rest), inner_rest > 0
     sizes = np.concatenate([shared.sum(axis=1) + outer_rest, -shared.sum(axis=0) - inner_rest])
     unseen, steps = np.zeros(len(sizes), dtype=bool), 0
-    if max(shared.shape) <= MOST_CELLS:
+    if max(shared.shape) <= MAX_SMALL_CELLS:
         unions = _small_unions(shared, reaches_out, threshold)
         beyond = unions @ sizes
         unions = unions[unions[:, n_outer:].any(axis=1) & (beyond > 0) & (beyond < threshold)]
@@ -520,7 +538,10 @@ class _LargeSearch:
         graph = block_array([[None, tied], [self.touching.T, None]]).tocsr()
         self.component = connected_components(graph, connection="strong")[1]
         self.largest = self.component == np.bincount(self.component).argmax()
-        self.core, self.leads_to_core = _closed(graph.T, self.largest), _closed(graph, self.largest)
+        self.core, self.leads_to_core = (
+            _lead_to(graph.T, self.largest),
+            _lead_to(graph, self.largest),
+        )
         into_core = graph.multiply(self.leads_to_core[:, None]).multiply(self.core)
         self.graph = (graph - into_core).tocsr()
         self.graph.eliminate_zeros()
@@ -541,8 +562,8 @@ class _LargeSearch:
             outer, taken = self._grown(seeds[:batch_size])
             seeds, steps = seeds[batch_size:], steps + taken
             touched = (outer @ self.touching).tocoo()
-            whole = (touched.data == n_touched[touched.col]) & ~self.reaches_out[touched.col]
-            cells = whole[whole], (touched.row[whole], touched.col[whole])
+            is_inside = (touched.data == n_touched[touched.col]) & ~self.reaches_out[touched.col]
+            cells = is_inside[is_inside], (touched.row[is_inside], touched.col[is_inside])
             union = hstack([outer > 0, csr_array(cells, shape=touched.shape)]).tocsr()
             beyond, has_inside = (
                 union @ sizes,
@@ -577,7 +598,7 @@ class _LargeSearch:
         return union[possible][:, :n_outer], steps
 
 
-def _closed(graph: Any, cells: Mask) -> Mask:
+def _lead_to(graph: Any, cells: Mask) -> Mask:
     """Cells, and all that lead to them."""
     while ((wider := cells | (graph @ cells > 0)) > cells).any():
         cells = wider

@@ -145,8 +145,8 @@ class SortedGroups:
 
     def largest(self, k: int) -> Floats:
         """Return the number of each group that k others are before; 0 where it has no more than k."""
-        at = np.minimum(self._starts + k, len(self._values) - 1)
-        return np.where(self.counts > k, self._values[at], 0.0)
+        index = np.minimum(self._starts + k, len(self._values) - 1)
+        return np.where(self.counts > k, self._values[index], 0.0)
 
 
 class Quantile(NamedTuple):
@@ -200,18 +200,18 @@ class Release:
     numbers: Callable[[str], Floats]
 
     @property
-    def every(self) -> list[CellCounts]:
+    def tallies(self) -> list[CellCounts]:
         """The cells of all of them."""
-        return [one for cells in (*self.new.values(), *self.before.values()) for one in cells]
+        return [tally for cells in (*self.new.values(), *self.before.values()) for tally in cells]
 
 
 class Outcome(NamedTuple):
-    """What a rule says of a piece: `where` it is broken, out of how many places, and in which words; see `findings.finding`."""
+    """What a rule says of a piece: `where` it is broken, out of how many places in `total`, and in which sentence; see `findings.finding`."""
 
     where: Sequence[str]
-    of: int
-    good: str
-    bad: str
+    total: int
+    sentence: str
+    clear_sentence: str = ""
     status: Status = "fail"
     other: str | None = None
     others: Sequence[str] = ()

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Field as Key
+
+from ..._base.results import plain_form, to_plain
 
 Status = Literal["pass", "review", "not assessed", "fail"]
 ORDER: tuple[Status, ...] = ("pass", "review", "not assessed", "fail")
@@ -29,9 +33,9 @@ class RuleFinding:
     """What one rule said of one output, or between it and an `other`, or of several together (`others`).
 
     A status is `pass`, `review` (a person should look), `not assessed` (a limit was reached before everything was looked at, and what was
-    looked at did not fail) or `fail`. `cells` and `of` are how many of the output's cells, groups or coefficients it is about, out of how many
-    that the rule looked at: numbers of cells, not of people. `where` are the names of those cells, for the inside only; `words` one plain
-    sentence, without small counts.
+    looked at did not fail) or `fail`. `cells` and `total` are how many of the output's cells, groups or coefficients it is about, out of how many
+    that the rule looked at: numbers of cells, not of people. `where` are the names of those cells, for the inside only; `sentence` is a plain
+    one, without small counts.
     """
 
     output: str
@@ -40,9 +44,11 @@ class RuleFinding:
     status: Status
     statbarn: str
     cells: int
-    of: int
+    total: Annotated[int, Key(validation_alias="of")] = field(metadata=plain_form(key="of"))
     where: tuple[str, ...]
-    words: str
+    sentence: Annotated[str, Key(validation_alias="words")] = field(
+        metadata=plain_form(key="words")
+    )
     others: tuple[str, ...] = ()
 
     @property
@@ -55,10 +61,7 @@ class RuleFinding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what may leave."""
-        return {
-            **{key: value for key, value in asdict(self).items() if key != "where"},
-            "others": list(self.others),
-        }
+        return {key: value for key, value in to_plain(self).items() if key != "where"}
 
     def confidential(self) -> dict[str, Any]:
         """Return everything, names of cells included."""
@@ -71,7 +74,7 @@ class RuleReport:
 
     Examples
     --------
-    >>> report = RuleReport((finding("t", "table", "threshold", [], of=4, good="No cell is small.", bad=""),), "default", "0" * 64)
+    >>> report = RuleReport((finding("t", "table", "threshold", [], total=4, clear_sentence="No cell is small.", sentence=""),), "default", "0" * 64)
     >>> report.worst, report.to_dict()["findings"][0]["words"]
     ('pass', 'No cell is small.')
     """
@@ -91,28 +94,28 @@ class RuleReport:
         """The worst status of all."""
         return _worst(self.findings)
 
-    def of(self, output: str) -> tuple[RuleFinding, ...]:
+    def about(self, output: str) -> tuple[RuleFinding, ...]:
         """Return the findings about an output, those that name it as the other one included."""
-        return tuple(one for one in self.findings if output in one.names)
+        return tuple(finding for finding in self.findings if output in finding.names)
 
     def status(self, output: str) -> Status:
         """Return the worst status of an output."""
-        return _worst(self.of(output))
+        return _worst(self.about(output))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what may leave."""
-        return {**self._head(), "findings": [one.to_dict() for one in self.findings]}
+        return {**self._head(), "findings": [finding.to_dict() for finding in self.findings]}
 
     def confidential(self) -> dict[str, Any]:
         """Return everything."""
-        return {**self._head(), "findings": [one.confidential() for one in self.findings]}
+        return {**self._head(), "findings": [finding.confidential() for finding in self.findings]}
 
     def _head(self) -> dict[str, Any]:
         return {"policy": self.policy, "policy_hash": self.policy_hash, "worst": self.worst}
 
 
 def _worst(findings: Iterable[RuleFinding]) -> Status:
-    return max((one.status for one in findings), key=ORDER.index, default="pass")
+    return max((finding.status for finding in findings), key=ORDER.index, default="pass")
 
 
 def finding(
@@ -121,36 +124,34 @@ def finding(
     rule: str,
     where: Sequence[str],
     *,
-    of: int,
-    good: str,
-    bad: str,
+    total: int,
+    sentence: str,
+    clear_sentence: str = "",
     status: Status = "fail",
     other: str | None = None,
     others: Sequence[str] = (),
 ) -> RuleFinding:
-    """Return a finding: `pass` in the words of `good` where nothing is named, `status` in those of `bad` otherwise.
+    """Return a finding: `status` with its `sentence`, or `pass` with its own where no place is named.
 
     `other` is the one other output that it is about, `others` are several.
     """
-    verdict: Status = status if where else "pass"
-    words = bad if where else good
     return RuleFinding(
         output,
         other,
         rule,
-        verdict,
+        status if where else "pass",
         statbarn_of(kind),
         len(where),
-        of,
+        total,
         tuple(where),
-        words,
+        sentence if where else clear_sentence,
         tuple(others),
     )
 
 
 def not_assessed(output: str, kind: str, rule: str, why: str) -> RuleFinding:
     """Return that a rule could not look at an output, so that it does not vouch for it."""
-    return finding(output, kind, rule, [output], of=1, good="", bad=why, status="not assessed")
+    return finding(output, kind, rule, [output], total=1, sentence=why, status="not assessed")
 
 
 def cells_in_words(count: int, threshold: int) -> str:
@@ -166,7 +167,7 @@ def cells_in_words(count: int, threshold: int) -> str:
     return f"{count:,}" if count >= threshold else f"fewer than {threshold}"
 
 
-def count_phrase(count: int, of: int, noun: str = "cell") -> str:
+def count_phrase(count: int, total: int, noun: str = "cell") -> str:
     """Return "1 of 4 cells" with its verb's number left to the caller.
 
     Examples
@@ -174,6 +175,6 @@ def count_phrase(count: int, of: int, noun: str = "cell") -> str:
     >>> count_phrase(1, 4), count_phrase(1, 1, "group")
     ('1 of 4 cells', 'the only group')
     """
-    if of == 1:
+    if total == 1:
         return f"the only {noun}"
-    return f"{count} of {of} {noun}s"
+    return f"{count} of {total} {noun}s"

@@ -191,15 +191,15 @@ class Lookups:
         index = np.searchsorted(rest.cells, self.starts[number] + asked)
         still = np.abs(rest.moves[index]).max(axis=1, initial=0.0) < _SLACK
         wanted = np.minimum(width, (table.hi - table.lo)[asked])
-        found = still & (wanted > 0)
+        is_narrow = still & (wanted > 0)
         if not by_rank and 0 < rest.moves.shape[1] <= MAX_FREE:
             for k in np.flatnonzero(~still & (wanted > 0))[:MAX_PROGRAMMES]:
                 key = numbers, int(rest.cells[index[k]])
                 if key not in self._ends:
                     self._ends[key] = rest.ends(int(index[k]))
                 down, up = self._ends[key]
-                found[k] = up - down < wanted[k]
-        narrow[asked] = found
+                is_narrow[k] = up - down < wanted[k]
+        narrow[asked] = is_narrow
         return narrow
 
     def ends(self, table: CellCounts, shown: Collection[CellCounts]) -> tuple[Ints, Ints]:
@@ -221,10 +221,9 @@ class Lookups:
         rest = self._open.get(self._numbers(table, shown))
         if rest is None or not 0 < rest.moves.shape[1] <= MAX_FREE:
             return None
-        start = self.starts[self.number[table.shown_key]]
-        changes = rest.nearest(
-            int(np.searchsorted(rest.cells, start + cell)), count - int(table.counts[cell])
-        )
+        number = self.starts[self.number[table.shown_key]] + cell
+        index = int(np.searchsorted(rest.cells, number))
+        changes = rest.nearest(index, count - int(table.counts[cell]))
         if changes is None:
             return None
         counts = np.concatenate([tally.counts for tally in self.tallies])[rest.cells]

@@ -68,16 +68,24 @@ def ratio_words(policy: Policy) -> str:
     return f"all but the two largest values are less than {policy.p_ratio:.0%} of the largest"
 
 
-def _dominance(piece: Magnitudes, dominated: Mask, words: str) -> Iterator[Outcome]:
+def _dominance(piece: Magnitudes, dominated: Mask, phrase: str) -> Iterator[Outcome]:
     cells = piece.cells
     shown = ~cells.withheld & (cells.counts > 0)
-    of, where = int(shown.sum()), cells.named(dominated & shown)
+    n_shown, where = int(shown.sum()), cells.named(dominated & shown)
     unclear = cells.named(piece.groups.negative & shown)
-    good = f"There is no group of which it is true that {words}."
-    yield Outcome(where, of, good, f"In {count_phrase(len(where), of, 'group')} {words}.")
+    yield Outcome(
+        where,
+        n_shown,
+        clear_sentence=f"There is no group of which it is true that {phrase}.",
+        sentence=f"In {count_phrase(len(where), n_shown, 'group')} {phrase}.",
+    )
     if unclear:
-        bad = f"In {count_phrase(len(unclear), of, 'group')} there are values below 0, for which dominance is not defined."
-        yield Outcome(unclear, of, "", bad, "review")
+        yield Outcome(
+            unclear,
+            n_shown,
+            sentence=f"In {count_phrase(len(unclear), n_shown, 'group')} there are values below 0, for which dominance is not defined.",
+            status="review",
+        )
 
 
 @RULES.register(
@@ -106,7 +114,7 @@ def _p_ratio(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
 ).looks_at(TableCells)
 def _full_lines(piece: TableCells, policy: Policy) -> Iterator[Outcome]:
     """Whether one cell of a row or column (a line of any direction) holds all its people: who is in the line is in the cell."""
-    full, of = list[tuple[Any, Mask]](), 0
+    full, total = list[tuple[Any, Mask]](), 0
     for table in piece.cells:
         if table.implied or table.base > 1 or max(table.shape, default=1) < 2:
             continue
@@ -115,12 +123,17 @@ def _full_lines(piece: TableCells, policy: Policy) -> Iterator[Outcome]:
             several, counts = table.possible[line].sum(axis=1) > 1, table.counts[line]
             alone = several & ((counts > 0).sum(axis=1) == 1) & ~table.withheld[line].any(axis=1)
             cells[line[alone, counts[alone].argmax(axis=1)]] = True
-            of += int((several & (counts.sum(axis=1) > 0)).sum())
+            total += int((several & (counts.sum(axis=1) > 0)).sum())
         full.append((table, cells))
     if full:
         where = names_of_cells(full)
-        bad = f"{len(where)} cell{'' if len(where) == 1 else 's'} of the table: everyone in the row or column is in that one cell."
-        yield Outcome(where, of, "In no row or column are all people in one cell.", bad, "review")
+        yield Outcome(
+            where,
+            total,
+            clear_sentence="In no row or column are all people in one cell.",
+            sentence=f"{len(where)} cell{'' if len(where) == 1 else 's'} of the table: everyone in the row or column is in that one cell.",
+            status="review",
+        )
 
 
 @_full_lines.looks_at(Magnitudes)
@@ -128,10 +141,15 @@ def _same_value(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
     """Whether all people of a group have the same number."""
     cells = piece.cells
     shown = ~cells.withheld & (cells.counts > 0)
-    of = int(shown.sum())
+    n_shown = int(shown.sum())
     same = cells.named(piece.groups.equal & shown & (cells.counts >= policy.threshold))
-    bad = f"In {count_phrase(len(same), of, 'group')} all people have the same value."
-    yield Outcome(same, of, "In no group do all people have the same value.", bad, "review")
+    yield Outcome(
+        same,
+        n_shown,
+        clear_sentence="In no group do all people have the same value.",
+        sentence=f"In {count_phrase(len(same), n_shown, 'group')} all people have the same value.",
+        status="review",
+    )
 
 
 @RULES.register(
@@ -142,33 +160,41 @@ def _same_value(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
     )
 ).looks_at(DegreesOfFreedom)
 def _few_degrees(piece: DegreesOfFreedom, policy: Policy) -> Iterator[Outcome]:
-    where, least = (
-        ["n less parameters"] if piece.dof < policy.residual_dof else [],
-        policy.residual_dof,
+    min_dof = policy.residual_dof
+    where = ["n less parameters"] if piece.dof < min_dof else []
+    yield Outcome(
+        where,
+        1,
+        clear_sentence=f"There are at least {min_dof} residual degrees of freedom.",
+        sentence=f"There are fewer than {min_dof} residual degrees of freedom.",
     )
-    good = f"There are at least {least} residual degrees of freedom."
-    yield Outcome(where, 1, good, f"There are fewer than {least} residual degrees of freedom.")
 
 
 @_few_degrees.looks_at(Spread)
 def _few_in_spread(piece: Spread, policy: Policy) -> Iterator[Outcome]:
-    cells, least = piece.cells, policy.residual_dof
+    cells, min_dof = piece.cells, policy.residual_dof
     shown = ~cells.withheld & (cells.counts > 0)
-    of, where = int(shown.sum()), cells.named(shown & (cells.counts - 1 < least))
-    good = f"Every spread has at least {least} degrees of freedom."
-    bad = f"The spread of {count_phrase(len(where), of, 'group')} has fewer than {least} degrees of freedom."
-    yield Outcome(where, of, good, bad)
+    n_shown, where = int(shown.sum()), cells.named(shown & (cells.counts - 1 < min_dof))
+    yield Outcome(
+        where,
+        n_shown,
+        clear_sentence=f"Every spread has at least {min_dof} degrees of freedom.",
+        sentence=f"The spread of {count_phrase(len(where), n_shown, 'group')} has fewer than {min_dof} degrees of freedom.",
+    )
 
 
 @RULES.register(
     Rule("quantile of a few", "Is a quantile, as printed, the value of few people?")
 ).looks_at(Quantiles)
 def _quantile_of_few(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
-    least, of = policy.threshold, len(piece.shown)
-    where = [q.name for q in piece.shown if 0 < q.n_equal < least and 0.0 < q.point < 1.0]
-    bad = f"{count_phrase(len(where), of, 'quantile').capitalize()}: the value itself of fewer than {least} people."
+    threshold, total = policy.threshold, len(piece.shown)
+    where = [q.name for q in piece.shown if 0 < q.n_equal < threshold and 0.0 < q.point < 1.0]
     yield Outcome(
-        where, of, f"No quantile is the value of fewer than {least} people.", bad, "review"
+        where,
+        total,
+        clear_sentence=f"No quantile is the value of fewer than {threshold} people.",
+        sentence=f"{count_phrase(len(where), total, 'quantile').capitalize()}: the value itself of fewer than {threshold} people.",
+        status="review",
     )
 
 
@@ -176,11 +202,14 @@ def _quantile_of_few(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
     Quantiles
 )
 def _beyond(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
-    least, of = policy.threshold, len(piece.shown)
-    where = [q.name for q in piece.shown if 0.0 < q.point < 1.0 and q.n_beyond < least]
-    bad = f"Fewer than {least} people lie beyond {count_phrase(len(where), of, 'quantile')}."
+    threshold, total = policy.threshold, len(piece.shown)
+    where = [q.name for q in piece.shown if 0.0 < q.point < 1.0 and q.n_beyond < threshold]
     yield Outcome(
-        where, of, f"Beyond every quantile there are {least} people or more.", bad, "review"
+        where,
+        total,
+        clear_sentence=f"Beyond every quantile there are {threshold} people or more.",
+        sentence=f"Fewer than {threshold} people lie beyond {count_phrase(len(where), total, 'quantile')}.",
+        status="review",
     )
 
 
@@ -189,17 +218,24 @@ def _beyond(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
 ).looks_at(Quantiles)
 def _extremes(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
     """Whether the smallest or largest value is that of few people, which fails."""
-    least, of = policy.threshold, len(piece.shown)
-    where = [q.name for q in piece.shown if 0 < q.n_equal < least and q.point in (0.0, 1.0)]
+    threshold, total = policy.threshold, len(piece.shown)
+    where = [q.name for q in piece.shown if 0 < q.n_equal < threshold and q.point in (0.0, 1.0)]
     if where:
-        bad = f"{count_phrase(len(where), of, 'quantile').capitalize()}: the smallest or largest value, which fewer than {least} people have."
-        yield Outcome(where, of, "", bad)
+        yield Outcome(
+            where,
+            total,
+            sentence=f"{count_phrase(len(where), total, 'quantile').capitalize()}: the smallest or largest value, which fewer than {threshold} people have.",
+        )
 
 
 @_extremes.looks_at(HistogramEnds)
 def _edges(piece: HistogramEnds, policy: Policy) -> Iterator[Outcome]:
     """Whether an end is the smallest or largest value there is, which few people have."""
     where = [name for name, n in piece.n_equal.items() if n < policy.threshold]
-    good = "No end of the histogram is an extreme value of a few people."
-    bad = f"{count_phrase(len(where), 2, 'end')} of the histogram: the extreme value itself, which fewer than {policy.threshold} people have."
-    yield Outcome(where, 2, good, bad, "review")
+    yield Outcome(
+        where,
+        2,
+        clear_sentence="No end of the histogram is an extreme value of a few people.",
+        sentence=f"{count_phrase(len(where), 2, 'end')} of the histogram: the extreme value itself, which fewer than {policy.threshold} people have.",
+        status="review",
+    )

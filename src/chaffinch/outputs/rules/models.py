@@ -32,9 +32,9 @@ from .policy import Policy
 if TYPE_CHECKING:
     from ..kinds.model import ModelSpec
 
-MOST_ENTRIES = 50_000_000
+MAX_ENTRIES = 50_000_000
 """Entries of a design that is written out to look for dominant records."""
-MOST_CELLS = 3_000
+MAX_CELLS = 3_000
 """The most indicators whose rank is worked out; beyond, their number stands in for it."""
 
 
@@ -80,7 +80,7 @@ class FittedModel:
     @property
     def is_large(self) -> bool:
         """Whether its design is not written out."""
-        return len(self.records) * self.formula.size > MOST_ENTRIES
+        return len(self.records) * self.formula.size > MAX_ENTRIES
 
     @cached_property
     def design(self) -> Floats:
@@ -124,9 +124,9 @@ def _design(formula: Formula, patterns: Codes) -> NDArray[np.float64]:
     """The design of some records, dense."""
     out = np.zeros((len(patterns), formula.size))
     for terms in formula.terms:
-        at = terms.keys(patterns)
+        index = terms.keys(patterns)
         for row, (first, last) in enumerate(
-            zip(terms.starts[at], terms.starts[at + 1], strict=True)
+            zip(terms.starts[index], terms.starts[index + 1], strict=True)
         ):
             out[row, terms.equations[first:last]] += terms.values[first:last]
     return out
@@ -156,13 +156,16 @@ def patterns_of(
         np.zeros((len(first), 2)),
     )
     scale = np.maximum(np.abs(products).max(axis=0, initial=0.0), 1e-300)
-    _, at, inverse = np.unique(
+    _, representatives, inverse = np.unique(
         np.round(products / scale, 11), axis=0, return_index=True, return_inverse=True
     )
     pattern = np.asarray(inverse, dtype=np.int64).ravel()[key]
-    if len(at) > max(4.0 if formula.size <= 400 else 1.0, 1.0 / saturation) * formula.size:
+    if (
+        len(representatives)
+        > max(4.0 if formula.size <= 400 else 1.0, 1.0 / saturation) * formula.size
+    ):
         return Patterns(columns, pattern, formula.size)
-    rows = _design(formula, records[first[at]])
+    rows = _design(formula, records[first[representatives]])
     largest = np.abs(rows).max(axis=0)
     rank = int(np.linalg.matrix_rank(rows / np.where(largest > 0, largest, 1.0)))
     return Patterns(columns, pattern, rank)
@@ -175,17 +178,21 @@ def _levels_only(terms: tuple[Term, ...], fields: OutputDomain, records: Codes) 
         for term in terms
         if term and all(f.categorical for f in term)
     ]
-    largest = [one for one in set(plain) if not any(set(one) < set(other) for other in plain)]
+    largest = [
+        columns_of_term
+        for columns_of_term in set(plain)
+        if not any(set(columns_of_term) < set(other) for other in plain)
+    ]
     if not largest:
         return None
-    columns = tuple(sorted({column for one in largest for column in one}))
+    columns = tuple(sorted({column for columns_of_term in largest for column in columns_of_term}))
     pattern = _key(records, columns)
     first = np.unique(pattern, return_index=True)[1]
-    cells = [_key(records[first], one) for one in largest]
-    size = sum(int(one.max()) + 1 for one in cells)
-    if size > MOST_CELLS or size < 0.5 * len(first):
+    cells = [_key(records[first], columns_of_term) for columns_of_term in largest]
+    size = sum(int(cell.max()) + 1 for cell in cells)
+    if size > MAX_CELLS or size < 0.5 * len(first):
         return Patterns(columns, pattern, min(size, len(first)))
-    indicators = np.concatenate([np.eye(int(one.max()) + 1)[one] for one in cells], axis=1)
+    indicators = np.concatenate([np.eye(int(cell.max()) + 1)[cell] for cell in cells], axis=1)
     return Patterns(columns, pattern, int(np.linalg.matrix_rank(indicators)))
 
 
@@ -198,40 +205,51 @@ def _levels_only(terms: tuple[Term, ...], fields: OutputDomain, records: Codes) 
 ).looks_at(FittedModel)
 def _patterns(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     """Whether the model is a table in disguise, with few people in one of its cells."""
-    least, fields, records = policy.pattern_least, model.fields, model.records
-    every = [
+    threshold, fields, records = policy.pattern_least, model.fields, model.records
+    candidates = [
         patterns_of(model.formula, fields, records, saturation=policy.saturation),
         _levels_only(model.formula.source_terms, fields, records),
     ]
-    tables = [one for one in every if one is not None and one.share >= policy.saturation]
-    worst, of, split = list[str](), 0, False
-    for one in tables:
-        small, by_label = one.counts < least, False
-        if model.few_labels and one.parameters == len(one.counts) and not small.any():
+    tables = [
+        patterns
+        for patterns in candidates
+        if patterns is not None and patterns.share >= policy.saturation
+    ]
+    worst, total, split = list[str](), 0, False
+    for patterns in tables:
+        small, by_label = patterns.counts < threshold, False
+        if model.few_labels and patterns.parameters == len(patterns.counts) and not small.any():
             # Saturated to the last cell: its proportions are those of a table of the label, too.
-            by_class = np.stack([one.pattern, model.label])
+            by_class = np.stack([patterns.pattern, model.label])
             cells, people = np.unique(by_class, axis=1, return_counts=True)
-            small[cells[0, people < least]], by_label = True, True
-        if small.sum() > len(worst) or not of:
-            worst = _called(one, np.flatnonzero(small), fields, records)
-            of, split = len(one.counts), by_label
-    what = f"The model has nearly as many parameters as patterns of covariates, so it is a table in disguise, of {of} patterns"
-    good = (
+            small[cells[0, people < threshold]], by_label = True, True
+        if small.sum() > len(worst) or not total:
+            worst = _name_patterns(patterns, np.flatnonzero(small), fields, records)
+            total, split = len(patterns.counts), by_label
+    what = f"The model has nearly as many parameters as patterns of covariates, so it is a table in disguise, of {total} patterns"
+    clear_sentence = (
         f"{what}; none has few people."
         if tables
         else "The model has far fewer parameters than patterns of covariates."
     )
     about = "and some pattern, by label, has" if split else "and some pattern has"
-    yield Outcome(worst, of, good, f"{what}, {about} fewer than {least} people.")
+    yield Outcome(
+        worst,
+        total,
+        clear_sentence=clear_sentence,
+        sentence=f"{what}, {about} fewer than {threshold} people.",
+    )
 
 
-def _called(one: Patterns, which: Ints, fields: OutputDomain, records: Codes) -> list[str]:
+def _name_patterns(
+    patterns: Patterns, which: Ints, fields: OutputDomain, records: Codes
+) -> list[str]:
     """Patterns by the levels of their first record; for the inside."""
-    first = np.unique(one.pattern, return_index=True)[1]
+    first = np.unique(patterns.pattern, return_index=True)[1]
     return [
         ", ".join(
             f"{fields.names[c]} = {fields.columns[c].labels[int(records[first[k], c])]}"
-            for c in one.columns
+            for c in patterns.columns
         )
         for k in which
     ]
@@ -272,43 +290,47 @@ def _level(factor: Factor, fields: OutputDomain, record: NDArray[np.int32]) -> s
 ).looks_at(FittedModel)
 def _small_groups(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     """Whether fewer people than the threshold are behind a coefficient."""
-    formula, least, where, terms = model.formula, policy.threshold, list[str](), list[str]()
-    of = 0
+    formula, threshold, where, terms = model.formula, policy.threshold, list[str](), list[str]()
+    total = 0
     for group in model.groups:
         counts = _sizes(group.cell)
-        bad = np.flatnonzero(counts < least)
-        of += len(counts)
-        where += [group.names[k] for k in bad]
-        terms += [group.safe_term] if len(bad) else []
-    few = _carriers(formula, model.records, least)
+        small = np.flatnonzero(counts < threshold)
+        total += len(counts)
+        where += [group.names[k] for k in small]
+        terms += [group.safe_term] if len(small) else []
+    few = _carriers(formula, model.records, threshold)
     for name, coefficient, is_few in zip(formula.names, formula.coefficients, few, strict=True):
         # A number, or a number within a level, of which hardly anyone has another value than the most common one.
         if is_few and any(level is None for _, level in coefficient):
             where.append(name)
             terms.append(":".join(factor.safe_text for factor, _ in coefficient))
-    of = max(of, len(where), formula.size)
+    total = max(total, len(where), formula.size)
     shown = ", ".join(dict.fromkeys(terms))
-    good = f"Behind every coefficient there are {least} people or more."
-    words = f"Fewer than {least} people are behind {count_phrase(len(where), of, 'group')} that coefficients tell apart, in {shown}."
-    yield Outcome(where, of, good, words)
+    sentence = f"Fewer than {threshold} people are behind {count_phrase(len(where), total, 'group')} that coefficients tell apart, in {shown}."
+    yield Outcome(
+        where,
+        total,
+        clear_sentence=f"Behind every coefficient there are {threshold} people or more.",
+        sentence=sentence,
+    )
 
 
-def _carriers(formula: Formula, records: Codes, least: int) -> list[bool]:
+def _carriers(formula: Formula, records: Codes, threshold: int) -> list[bool]:
     """For each column of the design whether fewer records than `least`, but some, differ from its most common value."""
     few = [False] * formula.size
     for terms in formula.terms:
         if not terms.columns:
             continue
         counts = count_cells([records[:, c] for c in terms.columns], terms.sizes).ravel()
-        at = np.repeat(np.arange(len(counts)), np.diff(terms.starts))
-        seen = counts[at] > 0
-        weights, equations, values = counts[at][seen], terms.equations[seen], terms.values[seen]
+        rows = np.repeat(np.arange(len(counts)), np.diff(terms.starts))
+        seen = counts[rows] > 0
+        weights, equations, values = counts[rows][seen], terms.equations[seen], terms.values[seen]
         for equation in np.unique(equations):
             mine = equations == equation
-            distinct, of = np.unique(values[mine], return_inverse=True)
-            people = np.bincount(of.ravel(), weights=weights[mine], minlength=len(distinct))
+            distinct, value_ids = np.unique(values[mine], return_inverse=True)
+            people = np.bincount(value_ids.ravel(), weights=weights[mine], minlength=len(distinct))
             zero = len(records) - people.sum()
-            few[equation] = bool(0 < len(records) - max(people.max(), zero) < least)
+            few[equation] = bool(0 < len(records) - max(people.max(), zero) < threshold)
     return few
 
 
@@ -321,21 +343,25 @@ def _carriers(formula: Formula, records: Codes, least: int) -> list[bool]:
 ).looks_at(FittedModel)
 def _equal(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     """Whether all people of a group have the same label: its coefficient runs off, and tells everyone's label."""
-    where, of, label = list[str](), 0, model.label
+    where, total, label = list[str](), 0, model.label
     for group in model.groups:
         size = int(group.cell.max()) + 1
-        least = np.full(size, np.iinfo(np.int64).max)
-        most = np.full(size, -1, dtype=np.int64)
-        np.minimum.at(least, group.cell, label)
-        np.maximum.at(most, group.cell, label)
-        of += size
-        where += [group.names[k] for k in np.flatnonzero(least == most)]
+        smallest = np.full(size, np.iinfo(np.int64).max)
+        largest = np.full(size, -1, dtype=np.int64)
+        np.minimum.at(smallest, group.cell, label)
+        np.maximum.at(largest, group.cell, label)
+        total += size
+        where += [group.names[k] for k in np.flatnonzero(smallest == largest)]
     if not model.groups and len(np.unique(label)) == 1:
-        where, of = ["everyone"], 1
-    good = "In no group that coefficients tell apart do all people have the same label."
-    bad = f"In {count_phrase(len(where), max(of, 1), 'group')} that coefficients tell apart all people have the same label."
+        where, total = ["everyone"], 1
     fails = model.few_labels and policy.zeros_are_disclosive
-    yield Outcome(where, max(of, 1), good, bad, "fail" if fails else "review")
+    yield Outcome(
+        where,
+        max(total, 1),
+        clear_sentence="In no group that coefficients tell apart do all people have the same label.",
+        sentence=f"In {count_phrase(len(where), max(total, 1), 'group')} that coefficients tell apart all people have the same label.",
+        status="fail" if fails else "review",
+    )
 
 
 @RULES.register(
@@ -345,15 +371,19 @@ def _events(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     """Whether few people with the event are in a group that coefficients tell apart, or in all."""
     if model.events is None:
         return
-    least, where, of = policy.threshold, list[str](), 0
+    threshold, where, total = policy.threshold, list[str](), 0
     everyone = _Group("", np.zeros(len(model.events), dtype=np.int64), ("everyone",))
     for group in [everyone, *model.groups]:
         counts = np.bincount(group.cell, weights=model.events, minlength=len(group.names))
-        of += len(counts)
-        where += [group.names[k] for k in np.flatnonzero((counts > 0) & (counts < least))]
-    good = f"In every group that coefficients tell apart {least} people or more have the event, or none."
-    bad = f"Fewer than {least} people have the event in {count_phrase(len(where), of, 'group')} that coefficients tell apart."
-    yield Outcome(where, of, good, bad, "review")
+        total += len(counts)
+        where += [group.names[k] for k in np.flatnonzero((counts > 0) & (counts < threshold))]
+    yield Outcome(
+        where,
+        total,
+        clear_sentence=f"In every group that coefficients tell apart {threshold} people or more have the event, or none.",
+        sentence=f"Fewer than {threshold} people have the event in {count_phrase(len(where), total, 'group')} that coefficients tell apart.",
+        status="review",
+    )
 
 
 @RULES.register(
@@ -363,21 +393,25 @@ def _events(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
         ("nk_n", "nk_k", "p_ratio"),
     )
 ).looks_at(FittedModel)
-def _dominated(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
+def _look_at_dominance(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     """Whether a few people dominate the label, a score equation or the squared residuals.
 
     Where the label is one of a few classes the sums are those of each numeric column over the people of a class.
     """
     formula, top, limit = model.formula, policy.nk_n, policy.nk_k
     if model.is_large:
-        bad = f"Whether a few people dominate the fit was not looked at: the design has more than {MOST_ENTRIES:,} entries."
-        yield Outcome(["the fit"], formula.size, "", bad, "not assessed")
+        sentence = f"Whether a few people dominate the fit was not looked at: the design has more than {MAX_ENTRIES:,} entries."
+        yield Outcome(["the fit"], formula.size, sentence=sentence, status="not assessed")
         return
     equations, of_label, below_ratio, of_residuals = np.zeros(formula.size), False, False, False
     classes = model.classes(policy)
     if classes is not None:
         numeric = np.array(
-            [any(level is None for _, level in one) for one in formula.coefficients], dtype=bool
+            [
+                any(level is None for _, level in coefficient)
+                for coefficient in formula.coefficients
+            ],
+            dtype=bool,
         )
         equations[numeric] = class_influence(
             model.design[:, numeric], classes, min_records=policy.threshold, top=top
@@ -396,19 +430,21 @@ def _dominated(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
         *([which] if dominated else []),
         *(["the squared residuals"] if of_residuals else []),
     ]
-    bad = (
-        f"The {top} largest contributions make up at least {limit:.0%} of {' and of '.join(sums)}."
-    )
-    bad = bad if sums else ""
+    share = f"The {top} largest contributions make up at least {limit:.0%} of "
+    sentence = share + f"{' and of '.join(sums)}." if sums else ""
     if below_ratio:
-        bad += f" Without its two largest values the label's sum is less than {policy.p_ratio:.0%} of the largest."
-    good = f"The {top} largest contributions make up less than {limit:.0%} of the label's sum, of every score equation and of the squared residuals."
+        sentence += f" Without its two largest values the label's sum is less than {policy.p_ratio:.0%} of the largest."
     where = [
         *dominated,
         *(["the label"] if of_label or below_ratio else []),
         *(["the residuals"] if of_residuals else []),
     ]
-    yield Outcome(where, max(formula.size, len(where)), good, bad.strip())
+    yield Outcome(
+        where,
+        max(formula.size, len(where)),
+        clear_sentence=f"The {top} largest contributions make up less than {limit:.0%} of the label's sum, of every score equation and of the squared residuals.",
+        sentence=sentence.strip(),
+    )
 
 
 @RULES.register(
@@ -420,18 +456,23 @@ def _leverage(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
         return
     limit, classes = policy.nk_k, model.classes(policy)
     alone = classes is None and model.influence(policy.nk_n).leverage >= limit
-    good = f"Nobody's leverage is {limit:.0%} or more."
-    bad = f"The leverage of one person is at least {limit:.0%}: the fitted value at their covariates is nearly their own label."
-    yield Outcome(["the fit"] if alone else [], 1, good, bad)
+    yield Outcome(
+        ["the fit"] if alone else [],
+        1,
+        clear_sentence=f"Nobody's leverage is {limit:.0%} or more.",
+        sentence=f"The leverage of one person is at least {limit:.0%}: the fitted value at their covariates is nearly their own label.",
+    )
 
 
 def _few_groups(piece: ModelGroups, policy: Policy) -> Iterator[Outcome]:
-    where, least = [piece.column] if piece.n_groups < policy.threshold else [], policy.threshold
-    good = f"There are {least} groups or more."
-    bad = (
-        f"There are fewer than {least} groups, so that what is between groups is about few of them."
+    where, threshold = [piece.column] if piece.n_groups < policy.threshold else [], policy.threshold
+    yield Outcome(
+        where,
+        1,
+        clear_sentence=f"There are {threshold} groups or more.",
+        sentence=f"There are fewer than {threshold} groups, so that what is between groups is about few of them.",
+        status="review",
     )
-    yield Outcome(where, 1, good, bad, "review")
 
 
 @RULES.register(
@@ -442,9 +483,13 @@ def _few_groups(piece: ModelGroups, policy: Policy) -> Iterator[Outcome]:
     )
 ).looks_at(InterpolatingFit)
 def _exact_labels(piece: InterpolatingFit, policy: Policy) -> Iterator[Outcome]:
-    good = "Coefficients are rounded, so that they do not give the label of any one record exactly."
-    bad = "Coefficients are printed in full: a quantile regression passes through the labels of some records, which are then given exactly."
-    yield Outcome(["coefficients"] if piece.in_full else [], 1, good, bad, "review")
+    yield Outcome(
+        ["coefficients"] if piece.in_full else [],
+        1,
+        clear_sentence="Coefficients are rounded, so that they do not give the label of any one record exactly.",
+        sentence="Coefficients are printed in full: a quantile regression passes through the labels of some records, which are then given exactly.",
+        status="review",
+    )
 
 
 RULES.register(Rule("few groups", "Are a model's groups few?", looks={ModelGroups: _few_groups}))

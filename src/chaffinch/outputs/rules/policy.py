@@ -29,7 +29,7 @@ from ..._base.masking import THRESHOLD
 
 FORMAT = "chaffinch-policy"
 VERSION = 1
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 
 _Share = Annotated[float, Key(gt=0, le=1, allow_inf_nan=False)]
 _Count = Annotated[int, Key(ge=1, le=1_000_000)]
@@ -58,7 +58,7 @@ class Policy(_Rules):
     Examples
     --------
     >>> policy = Policy(threshold=5, kinds={"histogram": {"threshold": 3}})
-    >>> policy.of("table").threshold, policy.of("histogram").threshold, policy.of("logit").pattern_least
+    >>> policy.for_kind("table").threshold, policy.for_kind("histogram").threshold, policy.for_kind("logit").pattern_least
     (5, 3, 5)
     """
 
@@ -72,20 +72,22 @@ class Policy(_Rules):
     def _kinds_fit(self) -> Policy:
         from ..kinds import KINDS
 
-        for kind, own in self.kinds.items():
+        for kind, numbers in self.kinds.items():
             check_name("kind of output", kind, KINDS.names)
-            for key in own:
+            for key in numbers:
                 check_name(f"key of [kinds.{kind}]", key, _Rules.model_fields)
-            validate_document(_Rules, own, f"[kinds.{kind}]")
+            validate_document(_Rules, numbers, f"[kinds.{kind}]")
         return self
 
-    def of(self, kind: str) -> Policy:
+    def for_kind(self, kind: str) -> Policy:
         """Return the policy for a kind of output, its own numbers in place."""
-        own = self.kinds.get(kind)
+        numbers = self.kinds.get(kind)
         return (
             self
-            if not own
-            else self.model_copy(update={**_Rules(**own).model_dump(include=set(own)), "kinds": {}})
+            if not numbers
+            else self.model_copy(
+                update={**_Rules(**numbers).model_dump(include=set(numbers)), "kinds": {}}
+            )
         )
 
     @property
@@ -103,9 +105,9 @@ class Policy(_Rules):
         }
         numbers = {key: value for key, value in numbers.items() if value is not None}
         numbers["kinds"] = {
-            kind: _Rules(**own).model_dump(include=set(own))
-            for kind, own in sorted(self.kinds.items())
-            if own
+            kind: _Rules(**numbers).model_dump(include=set(numbers))
+            for kind, numbers in sorted(self.kinds.items())
+            if numbers
         }
         return numbers
 
@@ -134,7 +136,7 @@ def read_policy(path: str | os.PathLike[str] | None = None) -> Policy:
         return Policy()
     where = f"'{Path(path)}'"
     next_step = "Name a TOML file that holds the policy."
-    data = read_toml(path, what="policy", max_bytes=MOST_BYTES, next_step=next_step)
+    data = read_toml(path, what="policy", max_bytes=MAX_BYTES, next_step=next_step)
     check_head(data, where, what="policy", format_=FORMAT, version=VERSION)
     model = validate_document(_File, data, where)
     return Policy(**model.model_dump(exclude={"format", "version", "comment"}, exclude_unset=True))

@@ -60,50 +60,53 @@ def bound_atoms(atoms: Atoms) -> tuple[Sums, Ints, Ints]:
     matrix, sizes = atoms.matrix, np.diff(atoms.matrix.indptr)
     row, column = np.repeat(np.arange(len(lo)), sizes), matrix.indices
     # All people, whom "?" leaves, in these tallies or not.
-    least, largest = np.zeros(n_atoms, dtype=np.int64), np.full(n_atoms, everyone, dtype=np.int64)
+    smallest, largest = (
+        np.zeros(n_atoms, dtype=np.int64),
+        np.full(n_atoms, everyone, dtype=np.int64),
+    )
     np.minimum.at(largest, column, hi[row])
     # A cell that is one atom bounds it; a larger one is a sum, unless nothing is said of it.
-    np.maximum.at(least, column[sizes[row] == 1], lo[row[sizes[row] == 1]])
+    np.maximum.at(smallest, column[sizes[row] == 1], lo[row[sizes[row] == 1]])
     sums = np.flatnonzero((sizes > 1) & ((lo > 0) | (hi < everyone)))
-    return Sums(matrix[sums], lo[sums], hi[sums]), least, largest
+    return Sums(matrix[sums], lo[sums], hi[sums]), smallest, largest
 
 
-def _propagate(sums: Sums, least: Ints, largest: Ints) -> tuple[Ints, Ints, bool]:
+def _propagate(sums: Sums, smallest: Ints, largest: Ints) -> tuple[Ints, Ints, bool]:
     """The ends of atoms after each sum has narrowed them, in whole numbers, until nothing changes, and whether it came to that."""
     rows, columns = sums.matrix.nonzero()
     for _ in range(MAX_ROUNDS):
         # What a sum lacks if all its atoms are at their largest is what none may be below it.
-        up, down = sums.lo - sums.matrix @ largest, sums.hi - sums.matrix @ least
-        new_least, new_largest = least.copy(), largest.copy()
+        up, down = sums.lo - sums.matrix @ largest, sums.hi - sums.matrix @ smallest
+        new_least, new_largest = smallest.copy(), largest.copy()
         np.maximum.at(new_least, columns, largest[columns] + up[rows])
-        np.minimum.at(new_largest, columns, least[columns] + down[rows])
-        if np.array_equal(new_least, least) and np.array_equal(new_largest, largest):
-            return least, largest, True
-        least, largest = new_least, new_largest
-    return least, largest, False
+        np.minimum.at(new_largest, columns, smallest[columns] + down[rows])
+        if np.array_equal(new_least, smallest) and np.array_equal(new_largest, largest):
+            return smallest, largest, True
+        smallest, largest = new_least, new_largest
+    return smallest, largest, False
 
 
 class FittingTables:
     """Whole tables that fit what is published, by programmes that are counted. `lo` and `hi` bound the cells of the first tally."""
 
-    def __init__(self, atoms: Atoms, sums: Sums, least: Ints, largest: Ints, work: int) -> None:
+    def __init__(self, atoms: Atoms, sums: Sums, smallest: Ints, largest: Ints, work: int) -> None:
         from scipy.sparse import csr_array
 
         self.atoms, self.given, self.cell_of, self.left = (
             atoms,
-            (sums, least, largest),
+            (sums, smallest, largest),
             atoms.numbers[:, 0],
             work,
         )
-        least, largest, settled = _propagate(sums, least, largest)
+        smallest, largest, settled = _propagate(sums, smallest, largest)
         inside = np.flatnonzero(self.cell_of >= 0)
         self.cell_sums = csr_array(
             (np.ones(len(inside), dtype=np.int64), (self.cell_of[inside], inside)),
             shape=(atoms.tallies[0].size, len(atoms.people)),
         )
-        self.lo, self.hi = self.cell_sums @ least, self.cell_sums @ largest
-        self.free = np.flatnonzero(largest > least)
-        self.fixed = least.copy()
+        self.lo, self.hi = self.cell_sums @ smallest, self.cell_sums @ largest
+        self.free = np.flatnonzero(largest > smallest)
+        self.fixed = smallest.copy()
         self.fixed[self.free] = 0
         # A sum of one unknown has narrowed it already.
         rows = np.flatnonzero(sums.matrix[:, self.free].sum(axis=1) > int(settled))
@@ -111,7 +114,7 @@ class FittingTables:
         self.sums = Sums(
             sums.matrix[rows][:, self.free], sums.lo[rows] - fixed, sums.hi[rows] - fixed
         )
-        self.least, self.largest = least[self.free], largest[self.free]
+        self.least, self.largest = smallest[self.free], largest[self.free]
         self.free_sums = self.cell_sums[:, self.free].tocsr()
 
     @property
@@ -121,14 +124,14 @@ class FittingTables:
 
     def narrowed(self, rng: np.random.Generator) -> FittingTables:
         """Return the same with one atom of each cell free and the others at their true counts: far smaller, and what fits it fits the whole."""
-        sums, least, largest = self.given
+        sums, smallest, largest = self.given
         order = rng.permutation(len(self.cell_of))
         first = order[np.unique(self.cell_of[order], return_index=True)[1]]
         chosen = np.zeros(len(order), dtype=bool)
         chosen[first[self.cell_of[first] >= 0]] = True
         people = self.atoms.people
-        least, largest = (np.where(chosen, end, people) for end in (least, largest))
-        return FittingTables(self.atoms, sums, least, largest, self.left)
+        smallest, largest = (np.where(chosen, end, people) for end in (smallest, largest))
+        return FittingTables(self.atoms, sums, smallest, largest, self.left)
 
     def cells(self, free: Ints) -> Ints:
         """Return the counts of all cells where the free atoms have some counts."""

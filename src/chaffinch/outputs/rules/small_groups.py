@@ -59,18 +59,18 @@ def find_small_groups(atoms: Atoms, threshold: int, *, work: int | None = None) 
     All cells of `atoms` are published; these are no finds themselves. Every atom of a group that is found counts as dealt with.
     """
     limit = MAX_WORK if work is None else work
-    left, groups, finished = limit, list[SmallGroup](), True
-    for part in _connected_parts(atoms):
-        numbers, people = atoms.numbers[part], atoms.people[part]
+    work_left, groups, finished = limit, list[SmallGroup](), True
+    for part_atoms in _connected_parts(atoms):
+        numbers, people = atoms.numbers[part_atoms], atoms.people[part_atoms]
         search = _search_part(
-            atoms.renumbered(numbers, people), threshold, left, MAX_GROUPS - len(groups)
+            atoms.renumbered(numbers, people), threshold, work_left, MAX_GROUPS - len(groups)
         )
         cells = np.unique(numbers[numbers >= 0])
         for group in search.groups:
             weights = {int(cells[cell]): weight for cell, weight in group.weights.items()}
-            groups.append(group._replace(weights=weights, atoms=part[group.atoms]))
-        left, finished = left - search.work, finished and search.finished
-    return GroupSearch(groups, finished, limit - left)
+            groups.append(group._replace(weights=weights, atoms=part_atoms[group.atoms]))
+        work_left, finished = work_left - search.work, finished and search.finished
+    return GroupSearch(groups, finished, limit - work_left)
 
 
 def _connected_parts(atoms: Atoms) -> list[Ints]:
@@ -99,31 +99,31 @@ def _search_part(atoms: Atoms, threshold: int, work: int, max_groups: int) -> Gr
     lots, groups = _deal_lots(atoms, np.flatnonzero(small), threshold), list[SmallGroup]()
     finished, done = True, np.zeros(len(small), dtype=bool)
     while lots:
-        lot = lots.pop()
-        lot = lot[~done[lot]]
-        if not len(lot):
+        batch = lots.pop()
+        batch = batch[~done[batch]]
+        if not len(batch):
             continue
         if len(groups) >= max_groups:
             finished = False
             break
-        verdict, group = _look_at(programmes, lot)
+        verdict, group = _look_at(programmes, batch)
         if group is not None:
             groups.append(group)
             done[group.atoms] = True
-            lots.append(lot)
-        elif verdict == "open" and len(lot) > 1:
-            lots += [lot[: len(lot) // 2], lot[len(lot) // 2 :]]
+            lots.append(batch)
+        elif verdict == "open" and len(batch) > 1:
+            lots += [batch[: len(batch) // 2], batch[len(batch) // 2 :]]
         elif verdict != "none":
             finished = False
     return GroupSearch(groups, finished, work - programmes.left)
 
 
 def _look_at(
-    programmes: _Programmes, lot: Ints
+    programmes: _Programmes, batch: Ints
 ) -> tuple[Literal["none", "open", "unknown"], SmallGroup | None]:
     """Whether an atom of a lot is in a group, and one that was found; weights may be no group, and then only of one atom whole numbers say more."""
-    for whole_numbers in (False, True) if len(lot) == 1 else (False,):
-        answer = programmes.largest_sum(lot, whole_numbers=whole_numbers)
+    for whole_numbers in (False, True) if len(batch) == 1 else (False,):
+        answer = programmes.largest_sum(batch, whole_numbers=whole_numbers)
         if answer is None:
             return "unknown", None
         value, weights = answer
@@ -168,15 +168,19 @@ def _deal_lots(atoms: Atoms, candidates: Ints, threshold: int) -> list[Ints]:
     quota = np.maximum((atoms.counts - 1) // (2 * max(threshold - 1, 1)), 1)
     rest, lots = list(np.random.default_rng(1).permutation(candidates)), list[Ints]()
     while rest:
-        left, lot, later = np.append(quota, np.iinfo(np.int64).max), list[int](), list[Any]()
+        cells_left, batch, later = (
+            np.append(quota, np.iinfo(np.int64).max),
+            list[int](),
+            list[Any](),
+        )
         for atom in rest:
             cells = atoms.numbers[atom]
-            if (left[cells] > 0).all():
-                left[cells] -= 1
-                lot.append(int(atom))
+            if (cells_left[cells] > 0).all():
+                cells_left[cells] -= 1
+                batch.append(int(atom))
             else:
                 later.append(atom)
-        lots.append(np.array(lot, dtype=np.int64))
+        lots.append(np.array(batch, dtype=np.int64))
         rest = later
     return lots[::-1]
 
@@ -210,12 +214,14 @@ class _Programmes:
         # Atoms that an earlier answer broke are likely to bind the next.
         self.bound = np.zeros(len(self.free), dtype=bool)
 
-    def largest_sum(self, lot: Ints, *, whole_numbers: bool = False) -> tuple[float, Floats] | None:
+    def largest_sum(
+        self, batch: Ints, *, whole_numbers: bool = False
+    ) -> tuple[float, Floats] | None:
         """Return the largest sum of weights on a lot of atoms, or one below 1 that it cannot exceed, and the weights of atoms; None where work ran out.
 
         `whole_numbers`: weights on atoms must be 0 or 1.
         """
-        index = np.searchsorted(self.free, lot)
+        index = np.searchsorted(self.free, batch)
         rows = np.zeros(len(self.free), dtype=bool) if whole_numbers else self.bound.copy()
         rows[self.first_rows] = rows[index] = True
         while (answer := self._solve(rows, index, whole_numbers)) is not None:

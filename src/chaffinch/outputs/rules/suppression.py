@@ -68,8 +68,8 @@ def _look_at_withheld(piece: WithheldTable, policy: Policy) -> list[Outcome]:
     outcomes = [_outcome(table, alone, [])] if piece.is_new else []
     together = np.zeros_like(alone)
     if piece.others:
-        left = open_cells & ~alone & ~follows
-        together, unseen = system.disclosed_cells(table, shown, left, width)
+        unresolved = open_cells & ~alone & ~follows
+        together, unseen = system.disclosed_cells(table, shown, unresolved, width)
         together |= follows & ~alone
     # What proved that cells follow from all others says also from which, the quickest way first.
     methods: dict[Method, Mask] = {"rank": by_rank, "ends": by_ends, "ranges": ~follows}
@@ -79,8 +79,9 @@ def _look_at_withheld(piece: WithheldTable, policy: Policy) -> list[Outcome]:
             for names, disclosed in _find_sources(piece, together & proven, width, method)
         ]
     if unseen.any() and (piece.is_new or piece.others):
-        disclosed = alone & piece.is_new | together
-        outcomes.append(_unfinished(table, unseen, disclosed, secret, policy.threshold))
+        outcomes.append(
+            _limit_outcome(table, unseen, alone & piece.is_new | together, secret, policy.threshold)
+        )
     return [outcome for outcome in outcomes if outcome.where or len(outcomes) == 1]
 
 
@@ -137,19 +138,24 @@ def _fewest(names: Sequence[str], enough: Callable[[Sequence[str]], bool]) -> li
     return needed
 
 
-def _unfinished(
+def _limit_outcome(
     table: CellCounts, unseen: Mask, disclosed: Mask, secret: Mask, threshold: int
 ) -> Outcome:
     """Of which cells nothing is said, and what is said of the others."""
     size = int(secret.sum())
     n_looked_at = cells_in_words(int((secret & ~unseen).sum()), threshold)
-    others = "some of those do, which is a finding of its own"
-    others = others if disclosed.any() else "none of those does"
-    bad = (
-        f"Whether the count of a withheld cell follows from what is shown was looked at for {n_looked_at} of "
-        f"{cells_in_words(size, threshold)} such cells, up to the limit of work: {others}, and of the rest nothing is known."
+    others = (
+        "some of those do, which is a finding of its own"
+        if disclosed.any()
+        else "none of those does"
     )
-    return Outcome(table.named(unseen), size, "", bad, "not assessed")
+    return Outcome(
+        table.named(unseen),
+        size,
+        sentence=f"Whether the count of a withheld cell follows from what is shown was looked at for {n_looked_at} of "
+        f"{cells_in_words(size, threshold)} such cells, up to the limit of work: {others}, and of the rest nothing is known.",
+        status="not assessed",
+    )
 
 
 def _outcome(table: CellCounts, disclosed: Mask, others: Sequence[str]) -> Outcome:
@@ -157,8 +163,13 @@ def _outcome(table: CellCounts, disclosed: Mask, others: Sequence[str]) -> Outco
     quoted = f" ({', '.join(repr(name) for name in others)})" if len(others) > 1 else ""
     total = int(table.withheld.sum())
     which = count_phrase(int(disclosed.sum()), total, "withheld cell").capitalize()
-    good = "No withheld cell follows from what is shown."
-    bad = f"{which}: {sources[min(len(others), 2)]}{quoted} and the cells that are shown give the count away."
     alone = others[0] if len(others) == 1 else None
     several = () if alone else others
-    return Outcome(table.named(disclosed), total, good, bad, other=alone, others=several)
+    return Outcome(
+        table.named(disclosed),
+        total,
+        clear_sentence="No withheld cell follows from what is shown.",
+        sentence=f"{which}: {sources[min(len(others), 2)]}{quoted} and the cells that are shown give the count away.",
+        other=alone,
+        others=several,
+    )

@@ -89,7 +89,9 @@ class CellSystem:
     @classmethod
     def connected(cls, tallies: Iterable[CellCounts]) -> list[CellSystem]:
         """Return systems that share no column, groups that only one tally distinguishes added up: what none of them says, all together do not."""
-        return [cls(part) for part in connected_tallies(merge_groups(informative_tallies(tallies)))]
+        return [
+            cls(group) for group in connected_tallies(merge_groups(informative_tallies(tallies)))
+        ]
 
     @cached_property
     def lookups(self) -> Lookups:
@@ -147,7 +149,8 @@ class CellSystem:
         if not cells.any():
             return cells
         disclosed, asked = np.zeros_like(cells), cells
-        if self._has_few_atoms(table, shown):
+        tied, complete = self._tied_tallies(table, shown)
+        if complete and count_combinations(tied) <= FEW_ATOMS:
             disclosed, asked = self.disclosed_cells(table, shown, cells, width)
         guide = Guide(
             *self.lookups.ends(table, shown),
@@ -214,13 +217,13 @@ class CellSystem:
         ends: list[tuple[float, float] | None] = [None] * len(cells)
         for index, cell in enumerate(cells[: MAX_SUM_PROGRAMMES // 2]):
             aim = (atoms.numbers[:, 0] == cell).astype(float)
-            least, largest = (
+            lowest, largest = (
                 linprog(sign * aim, A_eq=matrix, b_eq=totals, bounds=(0, None), method="highs")
                 for sign in (1.0, -1.0)
             )
             is_unbounded = largest.status == 3
-            if least.fun is not None and (is_unbounded or largest.fun is not None):
-                ends[index] = scale * least.fun, np.inf if is_unbounded else -scale * largest.fun
+            if lowest.fun is not None and (is_unbounded or largest.fun is not None):
+                ends[index] = scale * lowest.fun, np.inf if is_unbounded else -scale * largest.fun
         return ends
 
     def small_groups(self, threshold: int) -> GroupSearch:
@@ -277,18 +280,13 @@ class CellSystem:
             self._tied[key] = _tie([table, *rest])
         return self._tied[key]
 
-    def _has_few_atoms(self, table: CellCounts, others: Iterable[CellCounts]) -> bool:
-        """Whether all that is tied to a table is few unknowns."""
-        tied, complete = self._tied_tallies(table, others)
-        return complete and count_combinations(tied) <= FEW_ATOMS
-
 
 def _tie(tallies: list[CellCounts]) -> tuple[list[CellCounts], bool]:
     """The first tally and what shares columns with it; and whether that is all, or as much as can be written out."""
     table = tallies[0]
     for _ in range(2):
         if used_columns(table):
-            tallies = next(part for part in connected_tallies(tallies) if table in part)
+            tallies = next(group for group in connected_tallies(tallies) if table in group)
         rest = [tally for tally in tallies if tally is not table]
         tallies = merge_groups([table, *rest], n_unchanged=1)
     if count_combinations(tallies) <= atom_layout.MAX_ATOMS:

@@ -481,15 +481,17 @@ def test_an_output_that_cannot_be_placed_keeps_what_the_rules_say_of_it(tmp_path
         "sex by town\n,a,b,Total\nf,40,0,40\nm,30,60,90\nTotal,70,60,130\n"
     )
     alone = [
-        (one.rule, one.status, one.words)
-        for one in chaffinch.check(tmp_path, rules_only=True).rules.of("town.csv")
+        (one.rule, one.status, one.sentence)
+        for one in chaffinch.check(tmp_path, rules_only=True).rules.about("town.csv")
     ]
     assert {status for _, status, _ in alone} > {"pass"}
     for more in ("", "area,n\nn,40\ns,60\n"):
         if more:
             (tmp_path / "area.csv").write_text(more)
         result = chaffinch.check(tmp_path, people, rules_only=True)
-        assert [(one.rule, one.status, one.words) for one in result.rules.of("town.csv")] == alone
+        assert [
+            (one.rule, one.status, one.sentence) for one in result.rules.about("town.csv")
+        ] == alone
         row = next(row for row in result.summary if row.output == "town.csv")
         assert row.rules == result.rules.status("town.csv")
         assert row.verdict in ("fail", "not assessed")

@@ -308,4 +308,4 @@ def _sentence(finding: RuleFinding, names: Collection[str]) -> str:
     """What a rule says of a result, with the outputs of other results that the finding is about."""
     others = [f"'{name}'" for name in finding.names if name not in names]
     companions = f", with {' and '.join(others)}" if others else ""
-    return f"{finding.status} ({finding.rule}{companions}): {finding.words}"
+    return f"{finding.status} ({finding.rule}{companions}): {finding.sentence}"

@@ -589,7 +589,7 @@ class ParsedFit(_Form):
             )
             where = ["smallest group"]
             findings.append(
-                finding(name, self.kind, "threshold", where, of=1, good="", bad=sentence)
+                finding(name, self.kind, "threshold", where, total=1, sentence=sentence)
             )
         if self.extremes:
             sentence = "The least and the largest residual are shown: each is that of one person."
@@ -676,12 +676,12 @@ def fit_numbers(
 
 def review(name: str, kind: str, rule: str, sentence: str, *where: str) -> RuleFinding:
     """Return what a person should look at."""
-    return finding(name, kind, rule, where, of=len(where), good="", bad=sentence, status="review")
+    return finding(name, kind, rule, where, total=len(where), sentence=sentence, status="review")
 
 
 def open_finding(name: str, kind: str, rule: str, sentence: str) -> RuleFinding:
     """Return that a rule could not be asked without the records."""
-    return finding(name, kind, rule, [rule], of=1, good="", bad=sentence, status="not assessed")
+    return finding(name, kind, rule, [rule], total=1, sentence=sentence, status="not assessed")
 
 
 class Interval(NamedTuple):

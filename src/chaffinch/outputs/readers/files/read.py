@@ -161,7 +161,7 @@ class OutputFiles(OutputSource):
             finding
             for output in outputs
             for finding in output.parsed.further_findings(
-                output.name, policy.of(output.parsed.kind)
+                output.name, policy.for_kind(output.parsed.kind)
             )
         ]
         return PlacedOutputs(
@@ -437,7 +437,7 @@ def _unplaced_output(output: ReadOutput, policy: Policy, error: InputError) -> U
     findings: tuple[RuleFinding, ...] = ()
     kind = output.parsed.kind
     with contextlib.suppress(InputError):
-        findings = tuple(output.parsed.findings(output.name, policy.of(kind)))
+        findings = tuple(output.parsed.findings(output.name, policy.for_kind(kind)))
     failed_rules = list(
         dict.fromkeys(finding.rule for finding in findings if finding.status == "fail")
     )

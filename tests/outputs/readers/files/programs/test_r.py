@@ -206,7 +206,7 @@ def test_few_records_that_were_left_out_are_said() -> None:
     for threshold in (4, 20):  # the count that the policy has, not one of our own
         assert (
             f"fewer than {threshold}."
-            in fit.further_findings("m", Policy(threshold=threshold))[0].words
+            in fit.further_findings("m", Policy(threshold=threshold))[0].sentence
         )
 
 
