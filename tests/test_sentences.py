@@ -58,7 +58,7 @@ from chaffinch.privacy.ledger import Budget
 from chaffinch.privacy.project import Project, Release, create_project, open_project
 from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.report.attacks import audit_answers, audit_page, membership_page, singling_out_page
-from chaffinch.report.charts import _described as heatmap_words
+from chaffinch.report.charts import _map_words as heatmap_words
 from chaffinch.report.charts import success_figure
 from chaffinch.report.check import check_page, hold_back_sentence
 from chaffinch.report.check_figures import cumulative
@@ -731,7 +731,9 @@ def _equal_rows(share: Any) -> str:
 def _compared_attacks(rows: int) -> str:
     nothing: dict[str, Any] = dict.fromkeys((f.name for f in fields(FindingRow)), None)
     words = {"name": "n", "keys": (), "sensitive": "", "target": "whole records", "why": "w"}
-    sides = dict.fromkeys(("values", "intervals", "excesses"), (None, None)) | {"words": ("", "")}
+    sides = dict.fromkeys(("values", "intervals", "excesses"), (None, None)) | {
+        "verdict_words": ("", "")
+    }
     empty: dict[str, Any] = dict.fromkeys((f.name for f in fields(Comparison)), ())
     row = FindingRow(**nothing | words | sides)
     found = Comparison(**empty | {"names": ("a", "b"), "findings": (row,) * rows, "picture": None})
@@ -765,13 +767,13 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
     (
         "smoothing {}",
         "trees, at most 0 parents, smoothing 0",
-        lambda: CandidateSettings(parents=0, smoothing=0.0).words,
+        lambda: CandidateSettings(parents=0, smoothing=0.0).description,
     ),
-    ("at most {}", "trees, at most 0 parents", lambda: CandidateSettings(parents=0).words),
+    ("at most {}", "trees, at most 0 parents", lambda: CandidateSettings(parents=0).description),
     (
         "smoothing {}",
         "at most 1 parent, smoothing 1e-09",
-        lambda: CandidateSettings(parents=1, smoothing=1e-9).words,
+        lambda: CandidateSettings(parents=1, smoothing=1e-9).description,
     ),
     ("{} {} by {}", "'a' fails by itself.", lambda: _failing("a")),
     ("{} {} by {}", "'a', 'b' fail by themselves.", lambda: _failing("a", "b")),

@@ -446,7 +446,7 @@ def test_an_excess_that_one_table_has_is_said_first(risk_of):
         with_test_of(risk_of, p_family=0.007), with_test_of(risk_of, p_family=0.9, excess=0.0)
     )
     (row,) = on_records(found)
-    assert (row.words, row.best, row.keys) == (
+    assert (row.verdict_words, row.best, row.keys) == (
         ("excess found", "no excess found"),
         ("B",),
         (),
@@ -488,7 +488,7 @@ def test_a_test_without_an_excess_is_not_ranked(risk_of):
     }
     (row,) = on_records(compare(with_test_of(risk_of, p_family=0.5), hidden))
     assert (row.best, row.why) == ((), "no excess in B: It is about fewer than 10 people")
-    assert (row.words[1], row.values[1]) == ("no excess found", None)
+    assert (row.verdict_words[1], row.values[1]) == ("no excess found", None)
 
 
 def test_settings_of_attacks_that_differ_are_listed(risk_of):
@@ -581,7 +581,7 @@ def test_tests_of_whole_records_are_compared_too(study_of, risk_of):
     found = compare(*told, labels=["run 3", "run 5", "run 9"])
     assert [name.split(":")[0] for name in found.names] == ["run 3", "run 5", "run 9"]
     (test,) = on_records(found)
-    assert test.words == ("no excess found", "excess found", "no excess found")
+    assert test.verdict_words == ("no excess found", "excess found", "no excess found")
     assert found.answers[0].sentence == "A, C: no excess found. B: excess found."
     text = found.to_text()
     first = next(line for line in text.splitlines() if line.startswith("Rare combination"))
@@ -590,7 +590,7 @@ def test_tests_of_whole_records_are_compared_too(study_of, risk_of):
     for words in ("excess found", "run 5", "Rare combination"):
         assert words in page
     assert "told apart" not in found.answers[0].sentence + " ".join(found.answers[0].notes)
-    assert found.to_dict()["findings"][0]["words"] == list(test.words)
+    assert found.to_dict()["findings"][0]["words"] == list(test.verdict_words)
 
 
 def test_attacks_that_count_otherwise_are_not_ranked_beside_each_other(risk_of):

@@ -295,7 +295,7 @@ def test_singling_out_is_told_as_it_was_tested():
     ):
         decision = decision_of(report_of(title="t", risk=study(LOW, *tests)))
         line = next(look for look in decision.answers[2].looks if look.what == "Singling out")
-        assert (line.state, line.words) == (state, words)
+        assert (line.state, line.detail) == (state, words)
         assert ("singling out" in decision.answers[2].sentence) == (state == "no")
 
 
@@ -379,7 +379,7 @@ def test_one_column_has_no_relations_to_speak_of():
 
 def third(study, made: dict | None) -> tuple[str, str, str]:
     part = decision_of(report_of(study, title="t", synthesis=made)).answers[2]
-    return part.sentence, part.looks[0].state, part.looks[0].words
+    return part.sentence, part.looks[0].state, part.looks[0].detail
 
 
 def test_promises_are_told_and_seeds_void_them(study_of):

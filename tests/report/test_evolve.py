@@ -8,7 +8,7 @@ import pytest
 
 from chaffinch.outputs.evolve import EvolveResult, ShownNumber, TracePoint
 from chaffinch.report import evolve as pages
-from chaffinch.report.evolve import _decimals, _thinned
+from chaffinch.report.evolve import _decimals, _thin_trace
 
 from .conftest import whole_page
 
@@ -241,6 +241,6 @@ def test_decimals_come_from_the_width_of_what_was_printed():
 
 
 def test_some_points_keep_both_ends():
-    some = _thinned([TracePoint(k, None, 0, {}) for k in range(100)])
+    some = _thin_trace([TracePoint(k, None, 0, {}) for k in range(100)])
     assert len(some) == 12
     assert (some[0].proposals, some[-1].proposals) == (0, 99)

@@ -31,7 +31,7 @@ from chaffinch.report.frontier_result import (
     passes,
     pick,
     qualifies,
-    ranked,
+    rank_evaluations,
     verdict_of,
 )
 from chaffinch.stats.intervals import LimitState
@@ -66,7 +66,7 @@ def frontier_result(**more: object) -> FrontierResult:
         evaluation(30, 0.09, 0.74),
     )
     confirmation = Confirmation(
-        evaluation=evaluation(100, 0.035, 0.74, part="confirmation"), word="undecided", passed=True
+        evaluation=evaluation(100, 0.035, 0.74, split="confirmation"), word="undecided", passed=True
     )
     choice = FrontierChoice(
         rule="data",
@@ -288,7 +288,7 @@ def test_of_equals_by_a_standard_error_the_safest_is_chosen() -> None:
     ]
     limits = Limits(max_excess=0.1)
     assert pick(some, limits, "w").candidate.leaf == 2
-    assert [e.candidate.leaf for e in ranked(some, limits, "w")] == [2, 3]
+    assert [e.candidate.leaf for e in rank_evaluations(some, limits, "w")] == [2, 3]
 
 
 def test_limits_that_nothing_meets_name_the_nearest() -> None:
@@ -365,7 +365,7 @@ def test_candidates_are_the_synthesisers_they_name() -> None:
 
 
 def test_words_say_what_is_not_usual() -> None:
-    assert CandidateSettings().words == "trees"
+    assert CandidateSettings().description == "trees"
     words = CandidateSettings(
         conditionals="tables",
         parents=1,
@@ -375,12 +375,12 @@ def test_words_say_what_is_not_usual() -> None:
         dropped=("zip",),
         protected=("a", "b"),
         protect="together",
-    ).words
+    ).description
     assert (
         words
         == "tables, at most 1 parent, smoothing 3, levels under 30 pooled, 5 bins, a, b protected together, without zip"
     )
-    assert CandidateSettings(epsilon=0.5).words == "private network, epsilon 0.5"
+    assert CandidateSettings(epsilon=0.5).description == "private network, epsilon 0.5"
 
 
 def test_equal_settings_have_equal_keys_and_others_not() -> None:

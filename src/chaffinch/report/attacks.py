@@ -113,7 +113,7 @@ def membership_answers(result: MembershipResult, limit: str) -> tuple[PageAnswer
     return (
         dots_answer(1, GIVES_AWAY, lead, figures, share=False, word=finding.word),
         dots_answer(2, SURE, sure, true_positives),
-        looks_answer(3, NOT_TESTED, limit, _attacked("Membership", result)),
+        looks_answer(3, NOT_TESTED, limit, _attack_lines("Membership", result)),
     )
 
 
@@ -365,7 +365,7 @@ def singling_out_answers(result: SinglingOutResult, limit: str) -> tuple[PageAns
     return (
         dots_answer(1, GIVES_AWAY, lead, figures, word=finding.word),
         dots_answer(2, SURE, sure, by_attributes),
-        looks_answer(3, NOT_TESTED, limit, _attacked("Singling out", result)),
+        looks_answer(3, NOT_TESTED, limit, _attack_lines("Singling out", result)),
     )
 
 
@@ -525,7 +525,7 @@ def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
     """Return one HTML file on an audit: the verdict, bounds beside the claim for each pair and box, and what they cannot say."""
     broken = audit.verdict is ClaimVerdict.BROKEN
     sections = [
-        Section("finding", "What was found", _audited(audit, broken)),
+        Section("finding", "What was found", _audit_blocks(audit, broken)),
         Section("bounds", "Bounds beside the claim", (_bounds_figure(audit),)),
         Section("pairs", "The tables", _table_pairs(audit)),
         Section("limits", "What this does not say", (Listing(AUDIT_LIMITS),)),
@@ -603,7 +603,7 @@ def _claim(audit: AuditResult) -> str:
     return f"epsilon {number(audit.epsilon)}{delta} ({display_name(audit.neighbours, 120)})"
 
 
-def _audited(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
+def _audit_blocks(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
     rows: tuple[Row, ...] = tuple(
         (
             *map(display_name, finding.scope),
@@ -724,7 +724,9 @@ def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block
     return Paragraph(knowledge), page_table("Settings", rows, Col("Setting"), Wide("Value"))
 
 
-def _attacked(attack: str, result: MembershipResult | SinglingOutResult) -> tuple[TestedLine, ...]:
+def _attack_lines(
+    attack: str, result: MembershipResult | SinglingOutResult
+) -> tuple[TestedLine, ...]:
     access = str(result.settings.get("access", ""))
     others = [name for name in ("Membership", "Singling out") if name != attack]
     return (

@@ -146,7 +146,7 @@ def curves(
         )
     if diagonal:
         entries[diagonal] = (GREY, "", "4 4")
-        ends = [(across(value), up(value)) for value in _shared(across, up)]
+        ends = [(across(value), up(value)) for value in _shared_range(across, up)]
         parts.append(line(ends, stroke=GREY, dashes="4 4", width=1.5))
     if level:
         entries[level[0]] = (GREY, "", "4 4")
@@ -159,7 +159,7 @@ def curves(
             parts.append(line(spots, stroke=colour, dashes=dash, width=2))
         if curve.marks:
             parts += [
-                _marked(curve.name, p, x, y, up, colour, shape)
+                _point_mark(curve.name, p, x, y, up, colour, shape)
                 for p, (x, y) in zip(curve.points, spots, strict=True)
             ]
     parts.append(
@@ -174,7 +174,9 @@ def curves(
     return picture(key, width, max(height, foot), title=title, desc=desc, body=[body])
 
 
-def _marked(name: str, point: Point, x: float, y: float, up: Axis, colour: str, shape: str) -> str:
+def _point_mark(
+    name: str, point: Point, x: float, y: float, up: Axis, colour: str, shape: str
+) -> str:
     description, bar = f"{display_name(name)}: {number(point.y)}", ""
     if point.low is not None and point.high is not None:
         description += f" ({number(point.low)} to {number(point.high)})"
@@ -437,7 +439,7 @@ def _look(index: int) -> tuple[str, str, str]:
     return colour, shape, DASHES[index % len(DASHES)]
 
 
-def _shared(across: Axis, up: Axis) -> tuple[float, float]:
+def _shared_range(across: Axis, up: Axis) -> tuple[float, float]:
     """The least and the most that both axes have."""
     low, high = max(across.low, up.low), min(across.high, up.high)
     return (10**low, 10**high) if across.log else (low, high)
@@ -613,12 +615,12 @@ def _map(
         max(margin + size * side + right, margin + 330),
         bottom + 46,
         title=title,
-        desc=_described(names, values),
+        desc=_map_words(names, values),
         body=parts,
     )
 
 
-def _described(names: Sequence[str], values: Floats) -> str:
+def _map_words(names: Sequence[str], values: Floats) -> str:
     """Say what a map shows, for those who cannot see it."""
     below = np.tril(np.nan_to_num(np.abs(values), nan=-1.0) + 2.0, -1)
     if not below.any() or below.max() < 2.0:

@@ -270,11 +270,11 @@ def hold_back_sentence(result: CheckResult) -> str:
     sentences = []
     if alone:
         sentences.append(
-            f"{_quoted(alone)} {'fails' if len(alone) == 1 else 'fail'} by {'itself' if len(alone) == 1 else 'themselves'}"
+            f"{_quote_names(alone)} {'fails' if len(alone) == 1 else 'fail'} by {'itself' if len(alone) == 1 else 'themselves'}"
         )
     if more:
         sentences.append(
-            f"without {_quoted(more)} no {'others' if alone else 'outputs'} fail together"
+            f"without {_quote_names(more)} no {'others' if alone else 'outputs'} fail together"
         )
     text = "; ".join(sentences)
     return f"To mend or hold back: {text}." if text else ""
@@ -289,10 +289,10 @@ def ignored_sentence(result: CheckResult) -> str:
         if result.about.ignored_accepted
         else "They do not pass. --accept-ignored lets them leave as they are."
     )
-    return f"Ignored by outputs.toml, and not assessed: {_quoted(ignored)}. {accepted}"
+    return f"Ignored by outputs.toml, and not assessed: {_quote_names(ignored)}. {accepted}"
 
 
-def _quoted(names: tuple[str, ...]) -> str:
+def _quote_names(names: tuple[str, ...]) -> str:
     return join_names(f"'{display_name(name)}'" for name in names)
 
 
@@ -343,7 +343,7 @@ def _summary(result: CheckResult) -> tuple[Block, ...]:
     if result.about.not_asked:
         blocks.append(
             Paragraph(
-                f"Not asked for, and nothing is said of it: {_quoted(result.about.not_asked)}.",
+                f"Not asked for, and nothing is said of it: {_quote_names(result.about.not_asked)}.",
                 "strong",
             )
         )

@@ -43,7 +43,7 @@ def estimate(estimate: Estimate | None, *, plus: bool = False) -> Cell:
     )
 
 
-def counted(measure: RiskMeasure) -> str:
+def convention_name(measure: RiskMeasure) -> str:
     """Return what the convention of a measure is called."""
     return (
         CONVENTIONS[measure.convention]
@@ -53,7 +53,7 @@ def counted(measure: RiskMeasure) -> str:
 
 
 def _which(measure: RiskMeasure) -> str:
-    return f"{display_name(measure.sensitive, 20)}, {counted(measure)}"
+    return f"{display_name(measure.sensitive, 20)}, {convention_name(measure)}"
 
 
 def _dot(series: str, estimate: Estimate) -> list[Dot]:
@@ -95,7 +95,7 @@ def attribution_figure(measures: Sequence[RiskMeasure], level: float) -> Figure:
         (
             (
                 display_name(m.sensitive, 40),
-                counted(m),
+                convention_name(m),
                 *(estimate(getattr(m, side)) for side in SIDES),
                 estimate(m.beyond_prior, plus=True),
             )
@@ -131,7 +131,7 @@ def marginal(measures: Sequence[RiskMeasure], level: float) -> Figure:
         caption,
         measures,
         Col("Sensitive attribute", lambda m: display_name(m.sensitive, 40)),
-        Col("Counted", lambda m: counted(m)),
+        Col("Counted", lambda m: convention_name(m)),
         Num("Marginal risk", lambda m: estimate(m.marginal, plus=True)),
         Num("Detectable", lambda m: format_fixed(m.detectable)),
         Col("", lambda m: Cell("", word=m.finding.word)),
@@ -189,7 +189,7 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
                 (
                     f"{index}: {display_name(stage.name)}",
                     display_name(m.sensitive, 40),
-                    counted(m),
+                    convention_name(m),
                     estimate(m.marginal, plus=True),
                     estimate(added, plus=True),
                 )
@@ -244,7 +244,7 @@ def without(stages: Sequence[Stage], all_outputs: Stage) -> tuple[Block, ...]:
         return ()
     rows: list[Row] = []
     for m in all_outputs.measures:
-        which = display_name(m.sensitive, 40), counted(m)
+        which = display_name(m.sensitive, 40), convention_name(m)
         rows.append(("all outputs", *which, estimate(m.marginal, plus=True)))
         for stage in stages:
             risk = stage.marginal(m.sensitive, m.convention)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.errors import InputError, join_names
-from .._base.results import Leaving, html_table, to_plain
+from .._base.results import Leaving, PlainData, html_table, plain_form, to_plain
 from .._base.text import (
     between,
     count_noun,
@@ -124,7 +124,7 @@ UNCOVERED = Leaving(
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharedRow:
+class SharedRow(PlainData):
     """What several reports say of one measure or attack, in the order of the reports.
 
     Parameters
@@ -175,7 +175,7 @@ class MeasureRow(SharedRow):
 class FindingRow(SharedRow):
     """What an attack found in all tables; `best` are the safest.
 
-    Attacks on columns are compared by their values, memorisation tests by their excesses: the intervals are of these. `words` say whether an excess was
+    Attacks on columns are compared by their values, memorisation tests by their excesses: the intervals are of these. `verdict_words` say whether an excess was
     found, over all attacks of the report together.
     """
 
@@ -185,19 +185,19 @@ class FindingRow(SharedRow):
     sensitive: str
     target: str
     excesses: tuple[float | None, ...]
-    words: tuple[str, ...]
+    verdict_words: tuple[str, ...] = field(metadata=plain_form(key="words"))
 
     @property
-    def found(self) -> bool:
+    def has_excess(self) -> bool:
         """Whether an excess was found in any of the reports."""
-        return FOUND in self.words
+        return FOUND in self.verdict_words
 
     @property
     def excess_words(self) -> list[str]:
         """Whether an excess was found in each report, with the excess where it is stated."""
         return [
             word if excess is None else f"{format_signed(excess)}, {word}"
-            for word, excess in zip(self.words, self.excesses, strict=True)
+            for word, excess in zip(self.verdict_words, self.excesses, strict=True)
         ]
 
 
@@ -442,7 +442,7 @@ class Comparison:
 
     def _attack_blocks(self) -> Iterator[Block]:
         for i, key in enumerate(self.letters):
-            verdicts = [row.words[i] for row in self.findings]
+            verdicts = [row.verdict_words[i] for row in self.findings]
             counts = [
                 f"{word} by {count:,}"
                 for word in (FOUND, NONE_FOUND, UNKNOWN, NO_VALUE)
@@ -495,7 +495,7 @@ def compare(*reports: Comparable, labels: Sequence[str] = ()) -> Comparison:
         settings=settings,
         promises=promise_rows([report.synthesis for report in known]),
         promise_notes=tuple(promise_notes([report.synthesis for report in known])),
-        notes=(*_notes(known), *_unmatched(known)),
+        notes=(*_notes(known), *_unmatched_words(known)),
         picture=tradeoff_of(known, names),
         answers=_answers(known, names),
         leaving=UNCOVERED if any(promises(report) for report in known) else FROM_JSON,
@@ -513,8 +513,8 @@ def setting_words(row: SettingRow) -> str:
 
 def most_telling(rows: Sequence[FindingRow], limit: int) -> list[FindingRow]:
     """Return all rows in which an excess was found, and of the others as many as fill up `limit`."""
-    positive = [row for row in rows if row.found]
-    others = [row for row in rows if not row.found]
+    positive = [row for row in rows if row.has_excess]
+    others = [row for row in rows if not row.has_excess]
     return [*positive, *others[: max(limit - len(positive), 0)]]
 
 
@@ -777,7 +777,7 @@ def findings_of(report: ReportResult) -> dict[tuple[object, ...], Finding]:
     return {finding.identity: finding for finding in findings}
 
 
-def _shared(reports: Sequence[ReportResult]) -> list[tuple[Finding, ...]]:
+def _shared_findings(reports: Sequence[ReportResult]) -> list[tuple[Finding, ...]]:
     """Return the findings that all reports have."""
     first, *others = [findings_of(report) for report in reports]
     return [
@@ -802,13 +802,13 @@ def _findings(reports: Sequence[ReportResult]) -> list[FindingRow]:
         if report.risk is not None
     ]
     apart = any(settings != decisive[0] for settings in decisive)
-    rows = [_finding_row(shared, apart) for shared in _shared(reports)]
+    rows = [_finding_row(shared, apart) for shared in _shared_findings(reports)]
 
     def spread(row: FindingRow) -> float:
         known = [value for value in row.values if value is not None]
         return max(known) - min(known) if len(known) == len(row.values) else 0.0
 
-    return sorted(rows, key=lambda row: (not row.found, -spread(row)))
+    return sorted(rows, key=lambda row: (not row.has_excess, -spread(row)))
 
 
 def _finding_row(shared: Sequence[Finding], apart: bool) -> FindingRow:
@@ -831,13 +831,13 @@ def _finding_row(shared: Sequence[Finding], apart: bool) -> FindingRow:
         values=tuple(finding.value for finding in shared),
         intervals=intervals,
         excesses=tuple(finding.excess for finding in shared),
-        words=tuple(finding.word for finding in shared),
+        verdict_words=tuple(finding.word for finding in shared),
         best=() if why else best_of(numbers, intervals, higher=False),
         why=why,
     )
 
 
-def _unmatched(reports: Sequence[ReportResult]) -> Iterator[str]:
+def _unmatched_words(reports: Sequence[ReportResult]) -> Iterator[str]:
     """Yield how many attacks and tests are in some reports only."""
     by_report = [findings_of(report) for report in reports]
     groups: dict[tuple[int, ...], list[Finding]] = {}
@@ -863,7 +863,7 @@ def _answers(reports: Sequence[ReportResult], names: Sequence[str]) -> tuple[Pag
     return (
         _disclosure_answer(reports, labels),
         _utility_answer(reports, labels),
-        _untested(reports, labels),
+        _untested_answer(reports, labels),
     )
 
 
@@ -926,7 +926,7 @@ def _utility_answer(reports: Sequence[ReportResult], labels: Sequence[str]) -> P
     )
 
 
-def _untested(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
+def _untested_answer(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
     lines = []
     for label, report in zip(labels, reports, strict=True):
         promise = promise_of(report.synthesis)
@@ -948,7 +948,7 @@ def shared_attack(reports: Sequence[ReportResult]) -> tuple[Finding, ...] | None
     """Return one attack that all reports have with a value, counted alike, the worst in any of them; None where they share none."""
     attacks = [
         row
-        for row in _shared(reports)
+        for row in _shared_findings(reports)
         if all(finding.on_column and finding.value is not None for finding in row)
         and len({finding.convention for finding in row}) == 1
     ]

@@ -332,7 +332,7 @@ def gives_away(report: ReportResult) -> DecisionPart:
 
 def _sentence(lead: Headline) -> str:
     halves = f" ({HALVES})" if lead.half_size else ""
-    finding, guessed = lead.finding, _guessed(lead.finding)
+    finding, guessed = lead.finding, _guess_words(lead.finding)
     summary = _statement(finding)
     if lead.word == FOUND:
         return f"More about its own people than about others{halves}: {summary}{_excess(finding)}{guessed}."
@@ -359,7 +359,7 @@ def _excess(finding: Finding) -> str:
     return f", an excess of {format_signed(finding.excess)}" + (f" ({details})" if details else "")
 
 
-def _guessed(finding: Finding) -> str:
+def _guess_words(finding: Finding) -> str:
     if not finding.on_column or finding.guess is None:
         return ""
     return f"; a guess is right for {percent(finding.guess)}"
@@ -492,14 +492,14 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
     attacks, tests = column_findings(findings), record_findings(findings)
     successful = [attack for attack in attacks if attack.value is not None]
     looks = [
-        _promised(promise),
-        _looked(
+        _line_of_promise(promise),
+        _line_of_attacks(
             "Attacks on columns",
             len(successful),
             len(attacks),
             "not tested" if risk is None else "no keys were named",
         ),
-        _looked(
+        _line_of_attacks(
             "Tests of whole records",
             len([t for t in tests if t.assessed]),
             len(tests),
@@ -510,7 +510,7 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
     looks.append(TestedLine("Membership, knowing the method", "no", "not tested here"))
     singling = [test for test in tests if test.about.singles_out]
     assessed = len([test for test in singling if test.assessed])
-    looks.append(_looked("Singling out", assessed, len(singling), "not tested here"))
+    looks.append(_line_of_attacks("Singling out", assessed, len(singling), "not tested here"))
     alarm = "" if promise is None else promise.alarm
     no = [look for look in looks[1:] if look.state == "no"]
     first = alarm.rstrip(".") if alarm else _promise_words(promise)
@@ -527,13 +527,13 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
     )
 
 
-def _looked(what: str, n_tried: int, n_total: int, none: str) -> TestedLine:
+def _line_of_attacks(what: str, n_tried: int, n_total: int, none: str) -> TestedLine:
     """Return how many of some attacks could be made."""
     state = "no" if not n_tried else "yes" if n_tried == n_total else "part"
     return TestedLine(what, state, f"{n_tried:,} of {n_total:,} made" if n_total else none)
 
 
-def _promised(promise: Promise | None) -> TestedLine:
+def _line_of_promise(promise: Promise | None) -> TestedLine:
     if promise is None:
         return TestedLine("Promise of privacy", "no", "none is known of")
     if promise.holds and promise.account is not None:

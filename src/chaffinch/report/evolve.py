@@ -70,10 +70,10 @@ def sentence(result: EvolveResult) -> str:
         f"'{display_name(output.name)}' had no part in it (rules only): {display_name(output.reason, 300)}."
         for output in result.about.rules_only
     ]
-    return " ".join([_reached(result), *without])
+    return " ".join([_reach_sentence(result), *without])
 
 
-def _reached(result: EvolveResult) -> str:
+def _reach_sentence(result: EvolveResult) -> str:
     copies = result.copies
     if not copies:
         return "No dataset was made."
@@ -398,7 +398,7 @@ def _errors(copy: EvolvedCopy, engine: SearchEngine, several: bool) -> tuple[Blo
     )
     table = page_table(
         f"Mean absolute error by {steps}{which}",
-        _thinned(trace),
+        _thin_trace(trace),
         Num(steps.capitalize(), lambda point: f"{point.proposals:,}"),
         *(Num(display_name(name), _mean_error(name)) for name in drawn),
     )
@@ -453,7 +453,7 @@ def _outside(copies: Sequence[EvolvedCopy], engine: SearchEngine) -> Figure:
         (
             (f"{k}", f"{p.proposals:,}", f"{p.outside:,}")
             for k, copy in enumerate(drawn, 1)
-            for p in _thinned(copy.trace)
+            for p in _thin_trace(copy.trace)
         ),
         Col("Copy"),
         Num(steps.capitalize()),
@@ -490,7 +490,7 @@ def _over(value: float) -> float:
     return float(10.0 ** math.ceil(math.log10(value)))
 
 
-def _thinned(trace: Sequence[TracePoint]) -> list[TracePoint]:
+def _thin_trace(trace: Sequence[TracePoint]) -> list[TracePoint]:
     """A dozen points of a trace, the first and the last among them."""
     if len(trace) <= MOST_POINTS:
         return list(trace)

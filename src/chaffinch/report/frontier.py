@@ -139,7 +139,7 @@ def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
     )
     yield PageAnswer(
         "Which settings?",
-        f"{capital(display_name(search.words, 300))}.",
+        f"{capital(display_name(search.description, 300))}.",
         word="confirmed" if choice.allowed else "not confirmed",
         notes=(rule, f"The table is in {choice.table}." if choice.table else NO_TABLE),
     )
@@ -164,7 +164,7 @@ def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
         word=last.word if choice.limits else "",
     )
     reference_rows = [
-        f"{evaluation.words} {_value(evaluation.worth_of(choice.worth))}"
+        f"{evaluation.description} {_value(evaluation.worth_of(choice.worth))}"
         for evaluation in result.references
         if evaluation.worth_of(choice.worth).value is not None
     ]
@@ -215,7 +215,7 @@ def _chosen_section(result: FrontierResult) -> Iterator[Section]:
         if search is not None:
             rows.append(
                 _figure_row(
-                    f"{display_name(evaluation.words, 160)}",
+                    f"{display_name(evaluation.description, 160)}",
                     f"{count_noun(search.people, 'person', 'people')} of the search, who it was chosen on",
                     search.risk,
                     search.worth_of(choice.worth),
@@ -225,7 +225,7 @@ def _chosen_section(result: FrontierResult) -> Iterator[Section]:
         people_text = f"{count_noun(evaluation.people, 'person', 'people')} the search never saw, attempt {confirmation.attempt} of {ATTEMPTS} at most"
         rows.append(
             _figure_row(
-                display_name(evaluation.words, 160),
+                display_name(evaluation.description, 160),
                 people_text,
                 evaluation.risk,
                 evaluation.worth_of(choice.worth),
@@ -353,7 +353,7 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
         key,
         title,
         "; ".join(
-            f"{i}: {e.words}, excess {number(e.risk.estimate)}, worth {number(e.worth_of(worth).value)}"
+            f"{i}: {e.description}, excess {number(e.risk.estimate)}, worth {number(e.worth_of(worth).value)}"
             for i, e in enumerate(front, start=1)
         ),
         spots,
@@ -410,7 +410,7 @@ def _spot(
         y_interval=None if small else bounds,
         colour=colour,
         shape=shape,
-        description=f"{evaluation.words}: largest excess {number(risk.estimate)} ({_bounds(risk)}), {figure.title} {number(figure.value)}",
+        description=f"{evaluation.description}: largest excess {number(risk.estimate)} ({_bounds(risk)}), {figure.title} {number(figure.value)}",
         label=label,
         ink=ink or colour,
         above=above,
@@ -427,7 +427,7 @@ def _chosen_spot(result: FrontierResult, known: Sequence[Evaluation], worth: str
 def _reference_spot(evaluation: Evaluation, worth: str, highest: float) -> Spot:
     excess = _excess(evaluation)
     scope = f" (excess {number(excess)}, above the scale)" if excess > highest else ""
-    return _spot(evaluation, worth, GREY, "diamond", label=f"{evaluation.words}{scope}")
+    return _spot(evaluation, worth, GREY, "diamond", label=f"{evaluation.description}{scope}")
 
 
 def _independent_spot(known: Sequence[Evaluation], worth: str, highest: float) -> list[Spot]:
@@ -458,9 +458,9 @@ def _settings_table(caption: str, rows: Sequence[Row]) -> PageTable:
 def _row(evaluation: Evaluation, worth: str, index: str) -> Row:
     figure, risk = evaluation.worth_of(worth), evaluation.risk
     name = Cell(
-        f"{index}. {display_name(evaluation.words, 160)}"
+        f"{index}. {display_name(evaluation.description, 160)}"
         if index
-        else display_name(evaluation.words, 160),
+        else display_name(evaluation.description, 160),
         note="" if not evaluation.failure else display_name(evaluation.failure, 200),
     )
     return (

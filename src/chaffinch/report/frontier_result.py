@@ -19,10 +19,12 @@ from typing import Any
 
 from .._base.errors import InputError, join_names, unknown_name
 from .._base.results import (
+    PlainData,
     RunFacts,
     check_format,
     from_plain,
     html_table,
+    plain_form,
     to_plain,
     without_none,
     write_page,
@@ -64,7 +66,7 @@ class CandidateSettings:
 
     Examples
     --------
-    >>> CandidateSettings(parents=2, protected=("job",)).words
+    >>> CandidateSettings(parents=2, protected=("job",)).description
     'trees, at most 2 parents, job protected'
     """
 
@@ -111,11 +113,11 @@ class CandidateSettings:
         return ";".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self))
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The settings in words; what is as by default is not said."""
-        return ", ".join(self._words())
+        return ", ".join(self._phrases())
 
-    def _words(self) -> Iterator[str]:
+    def _phrases(self) -> Iterator[str]:
         if self.method == "independent":
             yield "independent columns"
         elif self.method == "fieldgroups":
@@ -193,8 +195,8 @@ class WorthFigure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluation:
-    """Settings, what tables made with them give away and are worth, and on whom that was measured: `people` of a part.
+class Evaluation(PlainData):
+    """Settings, what tables made with them give away and are worth, and on whom that was measured: `people` of a `split`.
 
     `reference` names a table that was made without settings: the original itself, or other people. `failure` says why nothing was measured.
     """
@@ -202,7 +204,7 @@ class Evaluation:
     candidate: CandidateSettings = field(default_factory=CandidateSettings)
     risk: RiskFigure = RiskFigure()
     worth: tuple[WorthFigure, ...] = ()
-    part: str = "search"
+    split: str = field(default="search", metadata=plain_form(key="part"))
     people: int = 0
     reference: str = ""
     failure: str = ""
@@ -214,9 +216,9 @@ class Evaluation:
         )
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """What was made, in words."""
-        return self.reference or self.candidate.words
+        return self.reference or self.candidate.description
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -533,7 +535,7 @@ class FrontierResult:
             )
             out.append(
                 [
-                    evaluation.words,
+                    evaluation.description,
                     number(risk.estimate),
                     bounds,
                     number(figure.value),
@@ -591,7 +593,9 @@ def qualifies(risk: RiskFigure, limits: Limits) -> bool:
     return limits.max_auc is None or (risk.auc is not None and risk.auc <= limits.max_auc)
 
 
-def ranked(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> list[Evaluation]:
+def rank_evaluations(
+    evaluations: Sequence[Evaluation], limits: Limits, worth: str
+) -> list[Evaluation]:
     """Return the settings that qualify, in the order in which they are chosen: by the rule of one standard error, and then of what is safer the same."""
     remaining = [
         evaluation
@@ -614,7 +618,7 @@ def ranked(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> lis
 
 def pick(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> Evaluation:
     """Return the settings to choose; raise, with the nearest, where none keep to the limits."""
-    shortlist = ranked(evaluations, limits, worth)
+    shortlist = rank_evaluations(evaluations, limits, worth)
     if not shortlist:
         raise no_candidate(evaluations, limits)
     return shortlist[0]
@@ -652,7 +656,7 @@ def no_candidate(evaluations: Sequence[Evaluation], limits: Limits) -> InputErro
         else f" and a membership AUC of {number(close.risk.auc)}"
     )
     return InputError(
-        f"None of {count_noun(len(evaluations), 'setting')} is within {limits.description}, with room for doubt. Nearest: {close.words}, with an excess of {number(close.risk.estimate)}, {number(close.risk.ceiling)} with room for doubt{auc}. "
+        f"None of {count_noun(len(evaluations), 'setting')} is within {limits.description}, with room for doubt. Nearest: {close.description}, with an excess of {number(close.risk.estimate)}, {number(close.risk.ceiling)} with room for doubt{auc}. "
         "Allow more, search longer (--budget, --evaluations), or give more people: an excess is known more closely then."
     )
 

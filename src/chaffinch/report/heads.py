@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
+from .._base.results import PlainData, plain_form
 from .._base.svg import GREY, INK, SERIES, Axis, box, cut, element, line, mark, picture, text
 from .._base.text import number, percent, width_of
 from .sections import PageAnswer
@@ -30,12 +31,12 @@ class DecisionFigure:
 
 
 @dataclass(frozen=True)
-class TestedLine:
+class TestedLine(PlainData):
     """Whether something was looked at, or promised: what, what of it, and `state`, `yes`, `no` or `part`."""
 
     what: str
     state: str
-    words: str
+    detail: str = field(metadata=plain_form(key="words"))
 
 
 def looks_answer(
@@ -187,7 +188,7 @@ def looks_picture(key: str, title: str, looks: Sequence[TestedLine]) -> Markup:
         colour, path = SIGNS[look.state]
         sign = path.format(x=4, y=y)
         parts.append(element("path", d=sign, fill="none", stroke=colour, stroke_width=2.5))
-        parts.append(text(24, y + 4, cut(look.what, WIDTH - 40 - width_of(look.words, 11))))
-        parts.append(text(WIDTH - 3, y + 4, look.words, anchor="end", size=11, fill=GREY))
-    desc = "; ".join(f"{look.what}: {look.words}" for look in looks)
+        parts.append(text(24, y + 4, cut(look.what, WIDTH - 40 - width_of(look.detail, 11))))
+        parts.append(text(WIDTH - 3, y + 4, look.detail, anchor="end", size=11, fill=GREY))
+    desc = "; ".join(f"{look.what}: {look.detail}" for look in looks)
     return picture(key, WIDTH, pitch * len(looks), title=title, desc=desc, body=parts)

@@ -54,14 +54,14 @@ class Promise:
     """
 
     account: Account | None
-    kept: tuple[str, ...]
+    kept_columns: tuple[str, ...]
     line: str
     alarm: str = ""
 
     @property
     def holds(self) -> bool:
         """Whether the synthetic table carries a promise."""
-        return self.account is not None and not self.account.test_only and not self.kept
+        return self.account is not None and not self.account.test_only and not self.kept_columns
 
     @property
     def row(self) -> PromiseRow:
@@ -338,7 +338,7 @@ def _promise_differences(a: Account, b: Account, first: str, second: str) -> Ite
     start = f"Both say epsilon {a.epsilon:.6g}, but these" if same else "These"
     yield f"{start} are different promises: {'; '.join(differing)}. {_PRICE}"
     if a.unit.neighbours != b.unit.neighbours:
-        yield _implied(*((b, a, second) if a.unit.bounded else (a, b, first)))
+        yield _implied_words(*((b, a, second) if a.unit.bounded else (a, b, first)))
 
 
 def _parts(a: Account, b: Account, first: str, second: str) -> Iterator[str]:
@@ -351,7 +351,7 @@ def _parts(a: Account, b: Account, first: str, second: str) -> Iterator[str]:
         yield f"delta {deltas[0]} in {first}, {deltas[1]} in {second}, and smaller is stronger"
 
 
-def _implied(added: Account, replaced: Account, side: str) -> str:
+def _implied_words(added: Account, replaced: Account, side: str) -> str:
     """What a promise under add-remove is worth under replace-one: two steps, so twice epsilon, and delta (1 + e^epsilon)."""
     epsilon, delta = added.epsilon, added.delta
     at_delta = ""

@@ -94,7 +94,7 @@ class ReportResult:
         check_format(data, FORMAT, VERSION, "Make one of a study: report_of(study, title=...).")
         plain = without_none(data)
         frame: dict[str, Any] = {
-            name: _known(plain[name]) for name in ("about", "run") if name in plain
+            name: _without_none(plain[name]) for name in ("about", "run") if name in plain
         }
         verdict = from_plain(tuple[_Plain, ...], plain.get("verdict", ()), what="'verdict'")
         studies = {
@@ -230,9 +230,9 @@ def _together(runs: Sequence[RunFacts], *, timed: bool) -> RunFacts:
     return last if timed else replace(last, seconds={})
 
 
-def _known(data: Any) -> dict[str, Any]:
+def _without_none(data: Any) -> dict[str, Any]:
     """A mapping without what is not known, however deep."""
     return {
-        key: _known(value) if isinstance(value, Mapping) else value
+        key: _without_none(value) if isinstance(value, Mapping) else value
         for key, value in without_none(data).items()
     }

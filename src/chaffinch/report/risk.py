@@ -190,7 +190,7 @@ def _keys(result: RiskResult) -> Iterator[Block]:
         for row in over_key_sets(attacks)[: 2 * MOST]
     )
     if cells:
-        yield _folded(
+        yield _fold(
             page_table(
                 "Mean and largest value over sets of keys",
                 cells,
@@ -252,10 +252,10 @@ def _attackers(result: RiskResult) -> Iterator[Block]:
         Num("Holdout"),
         Num("Original"),
     )
-    yield _folded(table)
+    yield _fold(table)
 
 
-def _folded(table: PageTable) -> Block:
+def _fold(table: PageTable) -> Block:
     """Return a table, a long one behind a line that opens it."""
     return (
         table
@@ -312,7 +312,7 @@ def _records(result: RiskResult, threshold: int) -> Iterator[Block]:
         figure = records(f"fig-risk-records-{i}", spread, threshold)
         if figure is not None:
             yield figure
-    sentences = [sentence for group in result.classes or () if (sentence := _exposed(group))]
+    sentences = [sentence for group in result.classes or () if (sentence := _exposed_words(group))]
     if sentences:
         yield Listing(tuple(sentences[:MOST]))
         yield Paragraph(
@@ -320,7 +320,7 @@ def _records(result: RiskResult, threshold: int) -> Iterator[Block]:
         )
 
 
-def _exposed(exposed: ExposedPeople) -> str:
+def _exposed_words(exposed: ExposedPeople) -> str:
     """Return how many people are answered for, and rightly."""
     count = exposed.people
     if count is None:
@@ -426,7 +426,7 @@ def joint_blocks(result: RiskResult) -> Iterator[Block]:
     yield Paragraph(joint.sentence, "lead")
     yield Paragraph(_joint_words(joint))
     caption = "What all releases tell together, and what that adds to one of them"
-    yield _folded(
+    yield _fold(
         page_table(
             caption,
             [finding for finding in joint.ranked[:MOST] if finding.releases is not None],

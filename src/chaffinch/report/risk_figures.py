@@ -222,7 +222,7 @@ def subset_map(
         else " There is no holdout, so this is no excess."
     )
     note = (
-        f"{'Filled circles: keys that are known. ' * _marked(cells)}Outlined: the largest, {largest} ({display_name(top.title, 80)}).{p} "
+        f"{'Filled circles: keys that are known. ' * _has_circles(cells)}Outlined: the largest, {largest} ({display_name(top.title, 80)}).{p} "
         "Orange with a plus is riskier, blue with a minus lower than the reference."
     )
     rows = tuple(
@@ -264,7 +264,7 @@ def _map(
     names = list(
         dict.fromkeys(name for chosen in sorted(cells, key=len, reverse=True) for name in chosen)
     )
-    marked = _marked(cells)
+    marked = _has_circles(cells)
     side, wide, pitch = 22.0, 52.0, 22.0
     heads = [*(names if marked else ()), *(attacker_of(m).title for m in measures)]
     labels = [cut(name, 150, 11) for name in heads]
@@ -289,7 +289,7 @@ def _map(
         y = head + i * pitch
         if marked:
             body += [
-                _known(8 + (j + 0.5) * side, y + pitch / 2, name in chosen)
+                _key_circle(8 + (j + 0.5) * side, y + pitch / 2, name in chosen)
                 for j, name in enumerate(names)
             ]
         else:
@@ -316,12 +316,12 @@ def _map(
     )
 
 
-def _marked(cells: Mapping[tuple[str, ...], object]) -> bool:
+def _has_circles(cells: Mapping[tuple[str, ...], object]) -> bool:
     """Return whether keys are few enough to have a column of circles each."""
     return len({name for chosen in cells for name in chosen}) <= MOST_KEYS
 
 
-def _known(x: float, y: float, is_known: bool) -> str:
+def _key_circle(x: float, y: float, is_known: bool) -> str:
     return circle(x, y, 6, fill=INK) if is_known else circle(x, y, 3, fill="none", stroke="#bbb")
 
 

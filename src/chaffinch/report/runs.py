@@ -51,7 +51,7 @@ def _facts(report: ReportResult) -> dict[str, str]:
     }
     settings = {} if made_by is None else made_by.settings
     facts |= {
-        name: _shown(value)
+        name: _value_words(value)
         for name, value in settings.items()
         if name not in facts and name not in TOLD_ELSEWHERE
     }
@@ -87,7 +87,7 @@ def _facts(report: ReportResult) -> dict[str, str]:
     return facts
 
 
-def _shown(value: object) -> str:
+def _value_words(value: object) -> str:
     values = value if isinstance(value, list | tuple) else [value]
     return (
         ", ".join(
@@ -104,7 +104,7 @@ def _attack_facts(report: ReportResult) -> dict[str, str]:
     about = report.risk.about
     attackers = dict.fromkeys(finding.attacker for finding in report.risk.findings)
     facts = {"keys": about.keys, "sensitive": about.sensitive, "attacks": tuple(attackers)}
-    return {name: _shown(value) for name, value in facts.items()}
+    return {name: _value_words(value) for name, value in facts.items()}
 
 
 def differences(reports: Sequence[ReportResult]) -> tuple[ReportDifference, ...]:

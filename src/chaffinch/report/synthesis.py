@@ -167,7 +167,7 @@ def network_figures(account: SynthesisAccount | None, picture: Markup | None) ->
 def why_section(report: ReportResult) -> Section | None:
     """Return what was chosen and what would mend what is bad; None where there is neither."""
     choices = Choices(report.synthesis)
-    blocks: list[Block] = [*_chosen(choices), *_mending(report, choices)]
+    blocks: list[Block] = [*_choice_blocks(choices), *_mending(report, choices)]
     return Section("why", "Why it is so, and what would mend it", tuple(blocks)) if blocks else None
 
 
@@ -206,7 +206,7 @@ class Choices:
         return frozenset(names) in self.edges
 
 
-def _chosen(choices: Choices) -> Iterator[Block]:
+def _choice_blocks(choices: Choices) -> Iterator[Block]:
     model = choices.model
     sentences = []
     if model.sensitive:

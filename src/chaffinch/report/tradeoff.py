@@ -107,10 +107,12 @@ def tradeoff_figure(
             lambda point: "" if point.risk_interval is None else between(point.risk_interval),
         ),
     )
-    return Figure(id, caption, (_drawn(f"{id}-plot", caption, points, lines, measure_name),), table)
+    return Figure(
+        id, caption, (_trade_picture(f"{id}-plot", caption, points, lines, measure_name),), table
+    )
 
 
-def _drawn(
+def _trade_picture(
     key: str,
     title: str,
     points: Sequence[TradePoint],

@@ -72,7 +72,7 @@ def _side(name: str) -> str:
     return SIDES.get(name, display_name(name))
 
 
-def _described(drawn: Sequence[tuple[str, Sequence[Dot]]]) -> str:
+def _dots_words(drawn: Sequence[tuple[str, Sequence[Dot]]]) -> str:
     return "; ".join(
         f"{name}: " + ", ".join(f"{d.series} {number(d.value)}" for d in row) for name, row in drawn
     )
@@ -94,14 +94,14 @@ def _learning(result: Learning, threshold: int) -> Iterator[Block]:
     sides_used = [side for side in SIDES if any(row.trained_on == side for row in rows)]
     models = list(dict.fromkeys(row.model for row in rows))
     drawn = [
-        (_model(m), [_scored(row) for row in rows if row.model == m and row.trained_on in SIDES])
+        (_model(m), [_score_dot(row) for row in rows if row.model == m and row.trained_on in SIDES])
         for m in models
     ]
     caption = f"{score.capitalize()} on real records, by what the model learnt from"
     plot = dots(
         "fig-learning-plot",
         caption,
-        _described(drawn),
+        _dots_words(drawn),
         drawn,
         [SIDES[side] for side in sides_used],
         label=f"{score}; bars: ± one standard deviation",
@@ -111,7 +111,7 @@ def _learning(result: Learning, threshold: int) -> Iterator[Block]:
     yield from _notes(result.notes)
 
 
-def _scored(row: LearningRow) -> Dot:
+def _score_dot(row: LearningRow) -> Dot:
     low, high = (None, None) if row.sd is None else (row.score - row.sd, row.score + row.sd)
     return Dot(SIDES[row.trained_on], row.score, low, high)
 
@@ -211,7 +211,7 @@ def _delta(result: Delta) -> Iterator[Block]:
     plot = dots(
         "fig-delta-plot",
         caption,
-        _described(drawn[:12]),
+        _dots_words(drawn[:12]),
         drawn,
         tuple(ERRORS.values()),
         label=what,

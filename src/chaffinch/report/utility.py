@@ -411,7 +411,7 @@ def column_picture(
     body += (
         _upright(shape, max_share, threshold)
         if shape.kind == "histogram"
-        else _named(shape, max_share, threshold)
+        else _bar_labels(shape, max_share, threshold)
     )
     desc = "; ".join(
         f"{label}: {_share(share, threshold)}, {_share(other, threshold)}"
@@ -457,7 +457,7 @@ def _bar(area: tuple[float, float, float, float], *, hidden: bool, filled: bool)
     return box(*area, stroke=SYNTHETIC, stroke_width=2)
 
 
-def _named(shape: ColumnShape, max_share: float, threshold: int) -> list[str]:
+def _bar_labels(shape: ColumnShape, max_share: float, threshold: int) -> list[str]:
     count = max(len(shape.labels), 1)
     pitch = min((TALL - 4) / count, 22.0)
     room = WIDE - LABELS - 6

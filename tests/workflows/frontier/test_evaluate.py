@@ -42,8 +42,8 @@ def test_a_candidate_is_measured_on_the_part_that_is_named(study: FrontierStudy)
     again = study.evaluate(CandidateSettings(leaf=30))
     other = study.evaluate(CandidateSettings(leaf=30), study.confirmation)
     assert one.evaluation == again.evaluation
-    assert one.evaluation.part == "search"
-    assert other.evaluation.part == "confirmation"
+    assert one.evaluation.split == "search"
+    assert other.evaluation.split == "confirmation"
     assert one.evaluation.risk != other.evaluation.risk
     assert len(one.scores) == 200
     assert any(name.endswith("on job") for name in one.attacks)

@@ -44,7 +44,7 @@ def test_the_same_number_and_seed_give_the_same_whatever_the_threads(people: pa.
     assert len(one.evaluations) == 5
     assert one.choice is not None
     assert one.choice.confirmation is not None
-    assert one.choice.confirmation.evaluation.part == "confirmation"
+    assert one.choice.confirmation.evaluation.split == "confirmation"
     assert one.best(max_excess=0.3) is one.choice
 
 

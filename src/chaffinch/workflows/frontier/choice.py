@@ -27,7 +27,7 @@ from ...report.frontier_result import (
     no_candidate,
     pareto,
     passes,
-    ranked,
+    rank_evaluations,
     verdict_of,
 )
 from ...stats.familywise import ScoreComparison, contrasts
@@ -53,10 +53,10 @@ class Confirmer:
     def __call__(
         self, evaluations: Sequence[Evaluation], limits: Limits, worth: str
     ) -> FrontierChoice:
-        """Return the choice under limits: the first in the order of `ranked` that the people who were set aside do not speak against."""
+        """Return the choice under limits: the first in the order of `rank_evaluations` that the people who were set aside do not speak against."""
         if limits.max_auc is not None:
             evaluations = self.with_aucs(evaluations, limits, worth)
-        candidates = ranked(evaluations, limits, worth)
+        candidates = rank_evaluations(evaluations, limits, worth)
         if not candidates:
             raise no_candidate(evaluations, limits)
         tried: list[Confirmation] = []
@@ -71,7 +71,9 @@ class Confirmer:
     ) -> list[Evaluation]:
         """Return evaluations of which the most useful that keep to the other limit have a membership AUC, up to one that keeps to both."""
         out = {evaluation.candidate.key: evaluation for evaluation in evaluations}
-        for evaluation in ranked(evaluations, Limits(limits.max_excess), worth)[:MOST_AUC]:
+        for evaluation in rank_evaluations(evaluations, Limits(limits.max_excess), worth)[
+            :MOST_AUC
+        ]:
             if evaluation.risk.auc is None:
                 self.progress("telling members from others", -1)
                 out[evaluation.candidate.key] = self.study.with_auc(evaluation)
@@ -146,7 +148,7 @@ def choice_sentence(choice: FrontierChoice) -> str:
     if choice.evaluation is None or last is None:
         tried = len(choice.confirmations)
         attempts = "; ".join(
-            f"{confirmation.evaluation.words}: at least {number(confirmation.evaluation.risk.lower)}"
+            f"{confirmation.evaluation.description}: at least {number(confirmation.evaluation.risk.lower)}"
             for confirmation in choice.confirmations
         )
         return (
@@ -154,7 +156,7 @@ def choice_sentence(choice: FrontierChoice) -> str:
             "Nothing is released. Allow less in the search, so that what it finds has room, or give more people."
         )
     search, unseen = choice.evaluation, last.evaluation
-    sentences = [f"Chosen: {search.words}."]
+    sentences = [f"Chosen: {search.description}."]
     for evaluation, whom in ((search, "of the search"), (unseen, "it never saw")):
         risk, figure = evaluation.risk, evaluation.worth_of(choice.worth)
         ends = (

@@ -262,7 +262,7 @@ class FrontierStudy:
 
         try:
             return self._measured(
-                Evaluation(candidate=candidate, part=asked.name, people=asked.people),
+                Evaluation(candidate=candidate, split=asked.name, people=asked.people),
                 make,
                 asked,
                 candidate.dropped,
@@ -270,14 +270,14 @@ class FrontierStudy:
         except ChaffinchError as error:
             return MeasuredCandidate(
                 Evaluation(
-                    candidate=candidate, part=asked.name, people=asked.people, failure=str(error)
+                    candidate=candidate, split=asked.name, people=asked.people, failure=str(error)
                 )
             )
 
     def references(self) -> tuple[MeasuredCandidate, ...]:
         """Return the tables that candidates are held against: the original itself, and other people of the search."""
         people = self.search
-        original = Evaluation(reference=ORIGINAL, part=people.name, people=people.people)
+        original = Evaluation(reference=ORIGINAL, split=people.name, people=people.people)
         out = [self._measured(original, lambda rows, fold: self.table.take(rows), people, ())]
         cut = [
             np.random.default_rng(child(self.root, 0, _FRESH, f)).permutation(len(fold.others))
@@ -295,7 +295,7 @@ class FrontierStudy:
             ),
             people.people,
         )
-        fresh = Evaluation(reference=FRESH, part=people.name, people=people.people)
+        fresh = Evaluation(reference=FRESH, split=people.name, people=people.people)
         out.append(
             self._measured(fresh, lambda rows, fold: self._others.take(half[fold][0]), rest, ())
         )

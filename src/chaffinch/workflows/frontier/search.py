@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any
 
-from ...report.frontier_result import LEAF, CandidateSettings, Evaluation, Limits, pareto, ranked
+from ...report.frontier_result import (
+    LEAF,
+    CandidateSettings,
+    Evaluation,
+    Limits,
+    pareto,
+    rank_evaluations,
+)
 
 LADDERS: dict[str, tuple[Any, ...]] = {
     "parents": (1, 2, 3, 4, None, 8),
@@ -121,7 +128,7 @@ class Space:
 
         Examples
         --------
-        >>> [one.words for one in Space(recode=False).neighbours(CandidateSettings(conditionals="tables", parents=2))][:3]
+        >>> [settings.description for settings in Space(recode=False).neighbours(CandidateSettings(conditionals="tables", parents=2))][:3]
         ['tables, at most 1 parent', 'tables, at most 3 parents', 'tables, at most 2 parents, smoothing 10']
         """
         out: list[CandidateSettings] = []
@@ -278,7 +285,7 @@ def promising(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> 
             for evaluation, gap in zip(front, _gaps(front, worth), strict=True)
         }
         return sorted(front, key=lambda evaluation: -gaps[evaluation.candidate])
-    best = ranked(evaluations, Limits(max_excess=limit), worth)[:1]
+    best = rank_evaluations(evaluations, Limits(max_excess=limit), worth)[:1]
     floor = -float("inf") if not best else best[0].worth_of(worth).rank or 0.0
     unsure = [
         evaluation
