@@ -300,7 +300,7 @@ def cases() -> list[list[object]]:
         began = time.process_time()
         solved = incremental.solve(problem, start, seed=seed)
         times.append(time.process_time() - began)
-        off = np.abs(refit_logit(problem, solved.codes) - problem.outputs[0].at)  # type: ignore[union-attr, operator]
+        off = np.abs(refit_logit(problem, solved.codes) - problem.outputs[0].coefficients)  # type: ignore[union-attr, operator]
         exact += bool(solved.reached and (off <= FOUR_DECIMALS).all())
     rows.append(
         [

@@ -81,7 +81,7 @@ def paper(runs: int = 10) -> tuple[list[Row], list[Row]]:
     """P1's case from uniform starts; each run is reported. Then what one refit costs, in the same process."""
     problem = paper_case()
     warm_up(problem)
-    target = problem.outputs[0].at  # type: ignore[union-attr]
+    target = problem.outputs[0].coefficients  # type: ignore[union-attr]
     rows: list[Row] = []
     reached: dict[str, list[float]] = {}
     soon: list[float] = []
@@ -124,8 +124,8 @@ def ratio(problem: Problem, codes: Codes, whole: float, soon: float) -> list[Row
     import pandas as pd
 
     system = problem.outputs[0]
-    x = np.sum([terms.of(codes, system.size) for terms in system.terms], axis=0)  # type: ignore[union-attr]
-    y = system.model.label.of(codes)[:, 0]  # type: ignore[union-attr]
+    x = np.sum([terms.evaluate(codes, system.size) for terms in system.terms], axis=0)  # type: ignore[union-attr]
+    y = system.model.label.evaluate(codes)[:, 0]  # type: ignore[union-attr]
     frame = pd.DataFrame(codes, columns=list(problem.domain.names))
     formula = "tenure ~ age + C(areap) + C(ethgroup) + C(ltill) + C(mstatus) + C(sex)"
     bare = best(lambda: sm.Logit(y, x).fit(disp=0), repeats=5)
@@ -181,7 +181,7 @@ def joint(runs: int = 5) -> list[Row]:
     if wrong_cells(problem, original):
         raise RuntimeError("The tables are not those of the dataset they come from.")
     warm_up(problem)
-    target = problem.outputs[0].at  # type: ignore[union-attr]
+    target = problem.outputs[0].coefficients  # type: ignore[union-attr]
     n_cells = sum(len(table.lo) for table in problem.outputs if isinstance(table, CountTable))
     rows: list[Row] = []
     for seed in range(runs):
@@ -214,7 +214,7 @@ def literal() -> list[Row]:
         seed=0,
         settings=ea.EvolutionSettings(generations=1),
     )  # compiles
-    target = problem.outputs[0].at  # type: ignore[union-attr]
+    target = problem.outputs[0].coefficients  # type: ignore[union-attr]
     rows: list[Row] = []
     for selection, fitness in (
         ("tournament", "score"),

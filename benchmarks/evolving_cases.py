@@ -112,8 +112,8 @@ def refit(problem: Problem, codes: Codes, *, output: int = 0) -> Floats:
     import statsmodels.api as sm
 
     system = problem.outputs[output]
-    x = np.sum([terms.of(codes, system.size) for terms in system.terms], axis=0)
-    y = system.model.label.of(codes)[:, 0]
+    x = np.sum([terms.evaluate(codes, system.size) for terms in system.terms], axis=0)
+    y = system.model.label.evaluate(codes)[:, 0]
     return np.asarray(sm.Logit(y, x).fit(disp=0, tol=1e-12, method="newton").params)
 
 
@@ -152,7 +152,7 @@ def census(n_rows: int, *, seed: int = 0) -> Codes:
         [age, area, group, well, status, sex, np.zeros(n_rows, dtype=int)], axis=1
     ).astype(np.int32)
     model = paper_case().outputs[0].model
-    eta = np.sum([look.of(codes) for look in model.eta], axis=0)[:, 0]
+    eta = np.sum([look.evaluate(codes) for look in model.eta], axis=0)[:, 0]
     rent = 1.0 / (1.0 + np.exp(-eta - 0.15 * ((age > 30) & (status == 1) & (area == 4))))
     codes[:, 6] = rng.random(n_rows) < rent
     return codes
@@ -208,7 +208,7 @@ def main(runs: int = 10) -> None:
             cpu = time.process_time()
             solved = solve(problem, start, seed=seed)
             cpu = time.process_time() - cpu
-            off = np.abs(refit(problem, solved.codes) - problem.outputs[0].at)
+            off = np.abs(refit(problem, solved.codes) - problem.outputs[0].coefficients)
             sooner = next(
                 (here.seconds for _, here in pairwise(solved.trace) if here.errors[0].mean <= 4e-4),
                 np.nan,

@@ -212,7 +212,7 @@ def reads_with(output: Output, column: int) -> Reads:
     beside = filtering.union(
         *(terms.columns for terms in output.terms), *(look.columns for look in output.model.eta)
     )
-    linear = output.model.part == "score" and FAMILIES[output.model.family].canonical
+    linear = output.model.quantity == "score" and FAMILIES[output.model.family].canonical
     if linear and column in label and not label & beside:
         return tuple(
             sorted(

@@ -21,7 +21,7 @@ from benchmarks.evolving_cases import census
 from chaffinch._base.svg import Axis
 from chaffinch.outputs.domain import Codes, OutputDomain
 from chaffinch.outputs.equations import Problem
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.solve.engines import incremental
 from chaffinch.outputs.solve.engines.ea import solve
 from chaffinch.outputs.solve.population import BreedingRates, Population
@@ -126,7 +126,7 @@ def ran(case: Case) -> dict[str, Any]:
 def refitted(rows: int, codes: Codes) -> dict[str, float]:
     """Return the coefficients that statsmodels fits to a dataset, by P1's names."""
     printed = {feature(row): row["feature"] for row in read(table_of(rows))}
-    (logit,) = compared(spec_of(table_of(rows), rows), codes)
+    (logit,) = compare_numbers(spec_of(table_of(rows), rows), codes)
     return {printed[number.name]: number.value for number in logit.numbers}
 
 

@@ -108,7 +108,7 @@ POLY = np.array(
     ],
 )
 def test_as_r_has_them(basis: Spline | Polynomial, theirs: np.ndarray) -> None:
-    ours = basis.learnt(X).of(X)
+    ours = basis.learnt(X).evaluate(X)
     assert ours.shape == theirs.shape == (len(X), basis.width)
     np.testing.assert_allclose(ours, theirs, atol=1e-11)
 
@@ -128,7 +128,7 @@ def test_splines_of_any_data_as_patsy_and_formulaic_have_them(
     assume(
         all(x.min() < knot < x.max() for knot in learnt.knots or ())
     )  # at a knot on a bound programs differ
-    ours = learnt.of(x)
+    ours = learnt.evaluate(x)
     np.testing.assert_allclose(
         ours, np.asarray(patsy.dmatrix(f"bs(x, df={df}, degree={degree}) - 1", {"x": x})), atol=1e-9
     )
@@ -142,7 +142,7 @@ def test_polynomials_of_any_data_are_orthonormal_and_as_formulaic_has_them(
     some: list[float], degree: int
 ) -> None:
     x = np.array(some)
-    ours = Polynomial(degree).learnt(x).of(x)
+    ours = Polynomial(degree).learnt(x).evaluate(x)
     np.testing.assert_allclose(ours.T @ ours, np.eye(degree), atol=1e-7)
     np.testing.assert_allclose(ours.sum(axis=0), 0.0, atol=1e-7)
     np.testing.assert_allclose(
@@ -161,10 +161,10 @@ def test_natural_splines_are_straight_beyond_their_bounds_and_smooth_within(
     lower, upper = min(some), max(some)
     assume(all(lower < knot < upper for knot in basis.knots or ()))
     for start, step in ((lower, -1.0), (upper, 1.0)):
-        line = basis.of(start + step * np.arange(4.0))
+        line = basis.evaluate(start + step * np.arange(4.0))
         np.testing.assert_allclose(np.diff(line, n=2, axis=0), 0.0, atol=1e-9)
         # The straight part goes on with the slope that the curve has.
-        near = basis.of(start + np.array([-1e-6, 0.0, 1e-6]))
+        near = basis.evaluate(start + np.array([-1e-6, 0.0, 1e-6]))
         np.testing.assert_allclose(near[2] - near[1], near[1] - near[0], atol=1e-8)
 
 
@@ -173,10 +173,10 @@ def test_what_a_basis_learns_is_of_the_records_that_it_is_given() -> None:
     assert (part.lower, part.upper, part.knots) == (16.0, 27.0, (21.0,))
     assert part.complete
     np.testing.assert_array_equal(
-        part.of(np.array([27.0])), part.of(np.array([49.0]))
+        part.evaluate(np.array([27.0])), part.evaluate(np.array([49.0]))
     )  # a level that no such record has
     assert np.isnan(
-        Spline(knots=(), lower=0.0, upper=1.0).of(np.array([2.0]))
+        Spline(knots=(), lower=0.0, upper=1.0).evaluate(np.array([2.0]))
     ).all()  # but given bounds are kept
 
 

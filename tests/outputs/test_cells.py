@@ -10,16 +10,16 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.cells import (
-    Crossing,
+    CrossClassification,
+    cell_array,
     cell_names,
-    crossed,
+    cross_classify,
     crosstab,
     record_groups,
     scalar_code,
-    shaped,
     sums_by_cell,
     table_of_counts,
-    whole_of,
+    unite_groups,
     with_margins,
 )
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
@@ -45,8 +45,8 @@ def codes() -> Any:
 
 
 @pytest.fixture(scope="module")
-def cells() -> Crossing:
-    return crossed(["sex", "age", "area"], GROUPS, FIELDS, output="t")
+def cells() -> CrossClassification:
+    return cross_classify(["sex", "age", "area"], GROUPS, FIELDS, output="t")
 
 
 def groups_of(codes: Any) -> pd.DataFrame:
@@ -59,34 +59,36 @@ def groups_of(codes: Any) -> pd.DataFrame:
     return frame.dropna()
 
 
-def test_counts_and_margins_are_those_of_pandas(cells: Crossing, codes: Any) -> None:
+def test_counts_and_margins_are_those_of_pandas(cells: CrossClassification, codes: Any) -> None:
     counts = groups_of(codes).value_counts()
     names = cell_names(cells)
     assert names[:3] == ["f|0-1|up", "f|0-1|sides", "f|3-5|up"]
     assert crosstab(cells, codes).ravel().tolist() == [
         counts.get(tuple(name.split("|")), 0) for name in names
     ]
-    two = crossed(["sex", "area"], {}, FIELDS, output="t")
+    two = cross_classify(["sex", "area"], {}, FIELDS, output="t")
     frame = pd.DataFrame(codes[:, [0, 2]], columns=["sex", "area"])
     expected = pd.crosstab(frame["sex"], frame["area"], margins=True)
     assert with_margins(crosstab(two, codes)).tolist() == expected.to_numpy().tolist()
     assert cell_names(two, margins=True)[4] == "f|All"
 
 
-def test_records_of_each_cell(cells: Crossing, codes: Any) -> None:
+def test_records_of_each_cell(cells: CrossClassification, codes: Any) -> None:
     rows = list(record_groups(cells, codes))
     assert [len(some) for some in rows] == crosstab(cells, codes).ravel().tolist()
     assert sorted(int(row) for some in rows for row in some) == groups_of(codes).index.tolist()
-    none = crossed([], {}, FIELDS, output="t")
+    none = cross_classify([], {}, FIELDS, output="t")
     assert (none.size, [len(some) for some in record_groups(none, codes)]) == (1, [200])
-    assert whole_of(cells.steps[1])[1].tolist() == [0, 0, -1, 0, 0, 0]
+    assert unite_groups(cells.steps[1])[1].tolist() == [0, 0, -1, 0, 0, 0]
 
 
 @pytest.mark.parametrize("where", [None, "sex == 'm' and age > 1", "sex == 'm' or age > 3"])
-def test_equations_count_what_is_counted(cells: Crossing, codes: Any, where: str | None) -> None:
+def test_equations_count_what_is_counted(
+    cells: CrossClassification, codes: Any, where: str | None
+) -> None:
     """A filter of single columns is folded into the table; one that ties columns together makes sums of indicators."""
     frame, kept = FIELDS.with_rows(len(codes)), read_filter(where, FIELDS)
-    counts = crosstab(cells, codes[kept.of(codes)])
+    counts = crosstab(cells, codes[kept.record_mask(codes)])
     part = table_of_counts("t", frame, cells.steps, kept, counts, counts)
     assert isinstance(part, SumSystem if where and " or " in where else CountTable)
     made = (
@@ -98,24 +100,26 @@ def test_equations_count_what_is_counted(cells: Crossing, codes: Any, where: str
     assert made.sum() == counts.sum()
 
 
-def test_sums_by_cell_by_hand(cells: Crossing, codes: Any) -> None:
+def test_sums_by_cell_by_hand(cells: CrossClassification, codes: Any) -> None:
     terms = sums_by_cell(
         FIELDS.with_rows(200), cells, [((1,), lambda grid: FIELDS["age"].values[grid[1]])]
     )
-    sums = terms.of(codes, 2 * cells.size).sum(axis=0).reshape(-1, 2)
+    sums = terms.evaluate(codes, 2 * cells.size).sum(axis=0).reshape(-1, 2)
     for k, rows in enumerate(record_groups(cells, codes)):
         assert sums[k].tolist() == [len(rows), codes[rows, 1].sum()]
 
 
 def test_nested_lists_and_names_say_the_same() -> None:
-    cells = crossed(["sex", "area"], {"area": GROUPS["area"]}, FIELDS, output="t")
+    cells = cross_classify(["sex", "area"], {"area": GROUPS["area"]}, FIELDS, output="t")
     named = {"f|up": 1, "f | sides": 2, "m|up": 3, "m|sides": 4}
     assert (
-        shaped([[1, 2], [3, 4]], cells, what="counts").tolist()
-        == shaped(named, cells, what="counts").tolist()
+        cell_array([[1, 2], [3, 4]], cells, what="counts").tolist()
+        == cell_array(named, cells, what="counts").tolist()
     )
-    assert shaped({"m|up": 3}, cells, what="counts", absent=0).tolist() == [[0, 0], [3, 0]]
-    assert shaped([[1, 2, 3], [3, 4, 7], [4, 6, 10]], cells, what="counts", total="All").shape == (
+    assert cell_array({"m|up": 3}, cells, what="counts", absent=0).tolist() == [[0, 0], [3, 0]]
+    assert cell_array(
+        [[1, 2, 3], [3, 4, 7], [4, 6, 10]], cells, what="counts", total="All"
+    ).shape == (
         3,
         3,
     )
@@ -127,7 +131,7 @@ def test_nested_lists_and_names_say_the_same() -> None:
         ({"f|down": 1}, "Unknown cell"),
     ):
         with pytest.raises(InputError, match=words):
-            shaped(wrong, cells, what="counts")
+            cell_array(wrong, cells, what="counts")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +149,7 @@ def test_nested_lists_and_names_say_the_same() -> None:
 )
 def test_groups_that_cannot_be(by: list[str], groups: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        crossed(by, groups, FIELDS, output="t")
+        cross_classify(by, groups, FIELDS, output="t")
 
 
 def test_groups_that_messages_may_name() -> None:
@@ -154,15 +158,15 @@ def test_groups_that_messages_may_name() -> None:
     fields = OutputDomain(
         tuple(OutputColumn(one.name, one.levels, common=common & set(one.labels)) for one in FIELDS)
     )
-    area = crossed(["area"], {"area": [["n", "e"], ["s", "w"]]}, fields, output="t")
+    area = cross_classify(["area"], {"area": [["n", "e"], ["s", "w"]]}, fields, output="t")
     assert (area.names, area.safe_names) == ((("n+e", "s+w"),), (("n+e", "…"),))
-    assert crossed(["area"], {"area": {"rest": ["s", "w"]}}, fields, output="t").safe_names == (
-        ("rest",),
-    )
-    assert crossed(["age"], {"age": [[0, 1], [2, 3]]}, fields, output="t").safe_names == (
+    assert cross_classify(
+        ["area"], {"area": {"rest": ["s", "w"]}}, fields, output="t"
+    ).safe_names == (("rest",),)
+    assert cross_classify(["age"], {"age": [[0, 1], [2, 3]]}, fields, output="t").safe_names == (
         ("0-1", "…"),
     )
-    both = crossed(["sex", "area"], {}, fields, output="t")
+    both = cross_classify(["sex", "area"], {}, fields, output="t")
     assert both.safe_cell(4) == "…|n"
     assert both.rare == {"f", "m", "w"}
 

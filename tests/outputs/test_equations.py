@@ -115,7 +115,7 @@ def test_log_likelihoods_add_up_to_those_of_statsmodels(family: FamilyName) -> N
     score = fitted(family, coefficients).model
     assert score is not None
     one = Terms.dense((), (), np.ones((1, 1)))
-    model = RegressionModel(family, score.eta, score.label, part="loglik")
+    model = RegressionModel(family, score.eta, score.label, quantity="loglik")
     system = SumSystem("loglik", 1, (one,), np.zeros(1), np.zeros(1), model)
     y = np.array(LABELS[family])[CODES[:, 2]]
     kinds = {
@@ -135,7 +135,7 @@ def test_log_likelihoods_of_glms_add_up_to_those_of_statsmodels(family: FamilyNa
     score = fitted(family).model
     assert score is not None
     scale = 1.0 if family == "cloglog" else ALPHA
-    model = RegressionModel(family, score.eta, score.label, part="loglik", parameter=scale)
+    model = RegressionModel(family, score.eta, score.label, quantity="loglik", parameter=scale)
     y = np.array(LABELS[family])[CODES[:, 2]]
     glm = sm.GLM(y, DESIGN, family=statsmodels_family(family))
     expected = glm.family.loglike_obs(
@@ -150,7 +150,7 @@ def test_log_likelihoods_of_glms_add_up_to_those_of_statsmodels(family: FamilyNa
 def test_weights_are_the_information_of_statsmodels() -> None:
     score = fitted("probit").model
     assert score is not None
-    weight = RegressionModel("probit", score.eta, score.label, part="weight").multipliers(CODES)
+    weight = RegressionModel("probit", score.eta, score.label, quantity="weight").multipliers(CODES)
     y = np.array(LABELS["probit"])[CODES[:, 2]]
     glm = sm.GLM(y, DESIGN, family=sm.families.Binomial(sm.families.links.Probit()))
     expected = -glm.hessian(B, observed=False)

@@ -174,14 +174,14 @@ def test_outputs_that_contradict_each_other_are_named_before_any_search():
 
 def test_a_refit_that_denies_it_wins(spec, monkeypatch):
     """The engine's coefficients are to first order; if the refit says no, it is no."""
-    real = module.compared
+    real = module.compare_numbers
 
     def denied(*args, **kwargs):
         from dataclasses import replace
 
         return tuple(replace(output, outside=1) for output in real(*args, **kwargs))
 
-    monkeypatch.setattr(module, "compared", denied)
+    monkeypatch.setattr(module, "compare_numbers", denied)
     assert not evolve(spec, seconds=30, seed=1).reached
 
 
@@ -199,7 +199,7 @@ def test_a_refit_that_denies_it_wins(spec, monkeypatch):
 )
 def test_engines_do_not_say_reached_of_what_no_dataset_has(engine, output):
     """Where all records agree a spread has no derivative, and where there are none a mean is not 0: an engine must not be taken in."""
-    from chaffinch.outputs.numbers import compared
+    from chaffinch.outputs.numbers import compare_numbers
     from chaffinch.outputs.solve.engines import ea, incremental, maxent
 
     columns = [*COLUMNS, {"name": "one", "from": 3, "to": 3}]
@@ -211,7 +211,7 @@ def test_engines_do_not_say_reached_of_what_no_dataset_has(engine, output):
         proposals=60_000 if engine != "ea" else 320,
         seed=1,
     )
-    assert compared(wrong, solved.codes)[0].within is False
+    assert compare_numbers(wrong, solved.codes)[0].within is False
     assert not solved.reached
 
 

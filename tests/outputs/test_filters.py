@@ -71,7 +71,7 @@ def test_filters_keep_what_pandas_keeps(text: str) -> None:
         assert "keeps no level" in str(error)  # noqa: PT017  most filters are read
         assert not expected.any()
         return
-    np.testing.assert_array_equal(kept.of(CODES), expected)
+    np.testing.assert_array_equal(kept.record_mask(CODES), expected)
 
 
 def test_conjunctions_are_products_of_masks_of_one_column() -> None:

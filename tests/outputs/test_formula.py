@@ -59,7 +59,7 @@ def compared(right: str) -> None:
     assert ours.unlearnt == ()
     rows = np.zeros((len(CODES), ours.size))
     for terms in ours.terms:
-        rows += terms.of(CODES, ours.size)
+        rows += terms.evaluate(CODES, ours.size)
     theirs = patsy.dmatrix(right, FRAME)
     assert list(ours.names) == theirs.design_info.column_names
     np.testing.assert_allclose(rows, np.asarray(theirs))
@@ -75,7 +75,7 @@ def test_forms(right: str) -> None:
 )
 def test_forms_as_formulaic_reads_them(right: str) -> None:
     ours = read_formula(f"y ~ {right}", FIELDS, records=CODES)
-    rows = sum(terms.of(CODES, ours.size) for terms in ours.terms)
+    rows = sum(terms.evaluate(CODES, ours.size) for terms in ours.terms)
     theirs = formulaic.model_matrix(right, FRAME)
     known = ours.known(theirs.columns)  # formulaic counts the columns of a basis from 1
     names = [known[plain_name(name)] for name in theirs.columns]
@@ -125,21 +125,21 @@ def test_without_records_a_basis_knows_its_columns_alone() -> None:
 
 def test_a_basis_learns_from_the_records_that_pass_the_filter() -> None:
     kept = read_filter("w < 40 and a != 'u'", FIELDS)
-    part = CODES[kept.of(CODES)]
+    part = CODES[kept.record_mask(CODES)]
     ours = read_formula("y ~ a*bs(w, df=5)", FIELDS, within=kept, records=part)
-    frame = FRAME[kept.of(CODES)].copy()
+    frame = FRAME[kept.record_mask(CODES)].copy()
     frame["a"] = frame["a"].cat.remove_unused_categories()
     theirs = patsy.dmatrix("a*bs(w, df=5)", frame)
     assert list(ours.names) == theirs.design_info.column_names
     np.testing.assert_allclose(
-        sum(terms.of(part, ours.size) for terms in ours.terms), np.asarray(theirs), atol=1e-12
+        sum(terms.evaluate(part, ours.size) for terms in ours.terms), np.asarray(theirs), atol=1e-12
     )
 
 
 def test_offsets_have_no_coefficient_and_are_added_up() -> None:
     ours = read_formula("y ~ a + offset(log(x)) + x + offset(2 * z - w)", FIELDS)
     assert ours.names == ("Intercept", "a[T.v]", "a[T.w]", "x")
-    added = sum(look.of(CODES)[:, 0] for look in ours.offsets)
+    added = sum(look.evaluate(CODES)[:, 0] for look in ours.offsets)
     np.testing.assert_allclose(added, np.log(FRAME["x"]) + 2 * FRAME["z"] - FRAME["w"])
     kept = read_filter("x > 1", FIELDS)
     assert read_formula("y ~ offset(log(x - 1))", FIELDS, within=kept).offsets[0].values[
@@ -176,11 +176,11 @@ def test_random_formulas(intercept: str, terms: list[str]) -> None:
 def test_levels_that_the_filter_leaves_out_are_no_levels() -> None:
     kept = read_filter("a != 'u' and x > 1", FIELDS)
     ours = read_formula("y ~ a*x + np.log(x - 1)", FIELDS, within=kept)
-    part = FRAME[kept.of(CODES)].copy()
+    part = FRAME[kept.record_mask(CODES)].copy()
     part["a"] = part["a"].cat.remove_unused_categories()
     theirs = patsy.dmatrix("a*x + np.log(x - 1)", part)
     assert list(ours.names) == theirs.design_info.column_names
-    rows = sum(terms.of(CODES[kept.of(CODES)], ours.size) for terms in ours.terms)
+    rows = sum(terms.evaluate(CODES[kept.record_mask(CODES)], ours.size) for terms in ours.terms)
     np.testing.assert_allclose(rows, np.asarray(theirs))
     with pytest.raises(InputError, match="a reference level of 'a' that its filter leaves out"):
         read_formula("y ~ C(a, Treatment('u'))", FIELDS, within=kept)

@@ -19,12 +19,12 @@ from chaffinch.outputs.numbers import (
     Interval,
     Number,
     Printer,
-    compared,
+    compare_numbers,
     count_interval,
     digits_in,
+    format_number,
     numbers,
-    printed,
-    rounded,
+    printed_interval,
     share_interval,
     style_of,
     within_share,
@@ -36,7 +36,10 @@ finite = st.floats(-1e6, 1e6)
 @given(finite, st.integers(0, 6))
 def test_a_number_lies_in_the_interval_of_its_print(value: float, decimals: int) -> None:
     shown = f"{value:.{decimals}f}"
-    quoted, given_decimals = printed(shown), printed(float(shown), decimals=decimals)
+    quoted, given_decimals = (
+        printed_interval(shown),
+        printed_interval(float(shown), decimals=decimals),
+    )
     assert quoted == pytest.approx(given_decimals, abs=1e-9)
     assert quoted.lo - 1e-9 <= value <= quoted.hi + 1e-9
     assert quoted.half == pytest.approx(0.5 * 10.0**-decimals, rel=1e-3)
@@ -44,14 +47,14 @@ def test_a_number_lies_in_the_interval_of_its_print(value: float, decimals: int)
 
 @given(finite, st.integers(1, 8))
 def test_scientific_notation_keeps_its_digits(value: float, digits: int) -> None:
-    interval = printed(f"{value:.{digits}e}")
+    interval = printed_interval(f"{value:.{digits}e}")
     assert interval.lo <= value + 1e-9 * abs(value)
     assert value <= interval.hi + 1e-9 * abs(value)
 
 
 @given(finite)
 def test_a_bare_number_is_exact(value: float) -> None:
-    assert printed(value) == (value, value)
+    assert printed_interval(value) == (value, value)
 
 
 @pytest.mark.parametrize(
@@ -59,11 +62,15 @@ def test_a_bare_number_is_exact(value: float) -> None:
 )
 def test_what_is_no_number(bad: object) -> None:
     with pytest.raises(InputError, match="Output 'o' must be"):
-        printed(bad, what="Output 'o'")
+        printed_interval(bad, what="Output 'o'")
 
 
 def test_a_minus_as_journals_print_it() -> None:
-    assert printed("\u22121.50") == printed("-1.50") == pytest.approx((-1.505, -1.495))
+    assert (
+        printed_interval("\u22121.50")
+        == printed_interval("-1.50")
+        == pytest.approx((-1.505, -1.495))
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +99,7 @@ def test_a_minus_as_journals_print_it() -> None:
     ],
 )
 def test_counts(cell: object, options: dict, expected: tuple[int, int]) -> None:
-    assert count_interval(cell, most=1000, **options) == expected
+    assert count_interval(cell, max_count=1000, **options) == expected
 
 
 @given(st.integers(0, 500), st.integers(1, 20))
@@ -102,14 +109,14 @@ def test_rounded_counts_hold_what_was_rounded(count: int, base: int) -> None:
         ("down", count // base * base),
         ("up", -(-count // base) * base),
     ):
-        low, high = count_interval(shown, most=1000, base=base, rounding=rounding)  # type: ignore[arg-type]
+        low, high = count_interval(shown, max_count=1000, base=base, rounding=rounding)  # type: ignore[arg-type]
         assert low <= count <= high
 
 
 @pytest.mark.parametrize("bad", [-1, 1.5, "many", True, [], None, "<1", "9-5", "-"])
 def test_what_is_no_count(bad: object) -> None:
     with pytest.raises(InputError, match="A count"):
-        count_interval(bad, most=10)
+        count_interval(bad, max_count=10)
 
 
 @given(st.integers(1, 3000), st.data(), st.integers(0, 3))
@@ -140,10 +147,10 @@ def test_shares_that_are_not_published_or_not_possible() -> None:
 @given(st.floats(-1e9, 1e9), st.sampled_from(["0", "0.00", "0.0000", "0e+00", "0.000e+00", 0, 3]))
 @settings(deadline=None)
 def test_printed_numbers_hold_what_they_print(value: float, style: str | int) -> None:
-    text = rounded(value, style, None)
-    low, high = printed(text)
+    text = format_number(value, style, None)
+    low, high = printed_interval(text)
     assert low - 1e-7 * max(1, abs(value)) <= value <= high + 1e-7 * max(1, abs(value))
-    assert rounded(float(text), style_of(text), None) in (
+    assert format_number(float(text), style_of(text), None) in (
         text,
         str(text).replace("-", "", 1),
     )  # the same digits, but for -0
@@ -171,12 +178,17 @@ def test_printed_counts_hold_what_they_print(
     }
     cell = Printer(**rules).counts([count], ["c"])[0]
     low, high = count_interval(
-        cell, most=200, threshold=threshold, suppressed_zeros=zeros, base=base, rounding=rounding
+        cell,
+        max_count=200,
+        threshold=threshold,
+        suppressed_zeros=zeros,
+        base=base,
+        rounding=rounding,
     )
     assert low <= count <= high
     if threshold is not None and (0 if zeros else 1) <= count < threshold:
         assert isinstance(cell, str)
-    inside = [count_interval(band, most=200, suppressed_zeros=zeros) for band in bands]
+    inside = [count_interval(band, max_count=200, suppressed_zeros=zeros) for band in bands]
     assert (cell in bands) == any(lo <= count <= hi for lo, hi in inside)
 
 
@@ -194,7 +206,7 @@ def test_digits_of_withheld_numbers_do_not_count() -> None:
     assert digits_in(["x", None, "1.5"], ["a", "b", "c"]) == "0.0"
     assert digits_in(["<10"], ["a"]) is None
     assert style_of("nan") is None
-    assert rounded(-0.001, None, 2) == 0.0
+    assert format_number(-0.001, None, 2) == 0.0
 
 
 CMC = Path(__file__).parents[2] / "examples" / "data" / "cmc.csv"
@@ -257,9 +269,9 @@ def test_survival_by_hand():
     found = refit(spec.outputs[0], spec.fields, codes)
     assert [found[f"survival at {t}"] for t in (1, 2, 3)] == pytest.approx([0.75, 0.5, 0.0])
     assert [found[f"at risk at {t}"] for t in (1, 2, 3)] == [4, 3, 1]
-    assert compared(spec, codes)[0].within
+    assert compare_numbers(spec, codes)[0].within
     codes[0, 1] = 0
-    assert compared(spec, codes)[0].within is False
+    assert compare_numbers(spec, codes)[0].within is False
 
 
 @pytest.mark.parametrize(
@@ -293,12 +305,12 @@ def test_regressions_are_those_of_formulas(frame, kind, formula, fit):
         assert found["standard error of Intercept"] == pytest.approx(
             result.bse["Intercept"], rel=1e-6
         )
-    whole = compared(spec, codes)[0]
+    whole = compare_numbers(spec, codes)[0]
     assert whole.within
     assert whole.worst_in_precision < 1.0
     codes[::3, 0] = 0
     codes[::5, 3] = 0
-    assert compared(spec, codes)[0].within is False
+    assert compare_numbers(spec, codes)[0].within is False
 
 
 def test_multinomial_and_a_filter(frame):
@@ -319,7 +331,7 @@ def test_multinomial_and_a_filter(frame):
     found = refit(spec.outputs[0], spec.fields, codes)
     assert found["3: wife_age"] == pytest.approx(coefficients["3"]["wife_age"], abs=1e-7)
     assert found["n"] == len(kept)
-    assert compared(spec, codes)[0].within
+    assert compare_numbers(spec, codes)[0].within
 
 
 def test_estimates_that_run_off_are_outside(frame):
@@ -335,7 +347,7 @@ def test_estimates_that_run_off_are_outside(frame):
     }
     spec, codes = made(frame, output)
     codes[:, 3] = 1
-    assert compared(spec, codes)[0].within is False
+    assert compare_numbers(spec, codes)[0].within is False
 
 
 def test_without_statsmodels_regressions_are_not_refitted(frame, monkeypatch):
@@ -357,7 +369,7 @@ def test_without_statsmodels_regressions_are_not_refitted(frame, monkeypatch):
         {"name": "m", "kind": "mean", "of": "wife_age", "value": float(frame["wife_age"].mean())},
     )
     monkeypatch.setattr(builtins, "__import__", absent)
-    regression, mean = compared(spec, codes)
+    regression, mean = compare_numbers(spec, codes)
     assert regression.within is None
     assert not regression.refitted
     assert mean.within

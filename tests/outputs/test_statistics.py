@@ -16,9 +16,9 @@ from chaffinch.outputs.equations import SumSystem
 from chaffinch.outputs.statistics import (
     Observed,
     estimated_alpha,
-    fitted,
+    fit_system,
     numbers_of,
-    observed,
+    observe,
     scoring_fit,
     spread_at,
 )
@@ -74,13 +74,13 @@ def test_coefficients_are_those_of_statsmodels(
     model = fit(formula, frame)
     expected = model.fit() if kind == "ols" else model.fit(disp=0, tol=1e-12, method="newton")
     assert numbers_of(part, codes) == pytest.approx(expected.params.to_numpy(), abs=1e-7)
-    other = fitted(part, codes, from_published=False)
+    other = fit_system(part, codes, from_published=False)
     assert np.asarray(other.params) == pytest.approx(expected.params.to_numpy(), abs=1e-7)
     assert spread_at(other, part) == pytest.approx(expected.bse.to_numpy(), rel=1e-4)
 
 
 def test_what_a_regression_sees(codes: Any) -> None:
-    data = observed(system("logit", "y ~ x", codes, where="g == 'b'"), codes)
+    data = observe(system("logit", "y ~ x", codes, where="g == 'b'"), codes)
     inside = codes[codes[:, 3] == 1]
     assert data.x.tolist() == [[1.0, float(x)] for x in inside[:, 2]]
     assert data.y.tolist() == inside[:, 0].tolist()
@@ -89,7 +89,7 @@ def test_what_a_regression_sees(codes: Any) -> None:
 
 
 def test_alpha_is_that_of_a_negative_binomial(codes: Any, frame: pd.DataFrame) -> None:
-    data = observed(system("poisson", "count ~ x", codes), codes)
+    data = observe(system("poisson", "count ~ x", codes), codes)
     expected = sm.NegativeBinomial(frame["count"], sm.add_constant(frame["x"])).fit(
         disp=0, maxiter=500
     )
@@ -113,7 +113,7 @@ def test_classes_that_are_separated_have_no_smaller_spread_than_at_the_published
     part = system("logit", "y ~ x", codes)
     apart = codes.copy()
     apart[:, 0] = apart[:, 2] > 2
-    result = fitted(part, apart)
+    result = fit_system(part, apart)
     assert (spread_at(result, part) <= np.asarray(result.bse)).all()
     assert spread_at(result, part).max() < 10.0
 

@@ -58,7 +58,7 @@ class Basis(Protocol):
         """Return the basis with the numbers that it lacks learnt from values of records; InputError where they do not allow it."""
         ...
 
-    def of(self, x: Floats) -> Floats:
+    def evaluate(self, x: Floats) -> Floats:
         """Return the columns for some numbers, (n, width); nan where the basis is not defined. It must be complete."""
         ...
 
@@ -73,7 +73,7 @@ class Spline:
     --------
     Straight lines with a knot at 1:
 
-    >>> Spline(knots=(1.0,), degree=1, lower=0.0, upper=3.0).of(np.array([0.0, 1.0, 2.0, 3.0]))
+    >>> Spline(knots=(1.0,), degree=1, lower=0.0, upper=3.0).evaluate(np.array([0.0, 1.0, 2.0, 3.0]))
     array([[0. , 0. ],
            [1. , 0. ],
            [0.5, 0.5],
@@ -138,7 +138,7 @@ class Spline:
         clipped = self.lower is None or self.upper is None
         return replace(self, df=None, knots=knots, lower=lower, upper=upper, clipped=clipped)
 
-    def of(self, x: Floats) -> Floats:
+    def evaluate(self, x: Floats) -> Floats:
         """Return the columns; nan beyond the bounds."""
         lower, upper = self._bounds
         if self.clipped:
@@ -170,7 +170,7 @@ class NaturalSpline(Spline):
         """The number of columns where there are no inner knots."""
         return 1
 
-    def of(self, x: Floats) -> Floats:
+    def evaluate(self, x: Floats) -> Floats:
         """Return the columns; beyond the bounds straight lines."""
         lower, upper = self._bounds
         ends = np.array([lower, upper])
@@ -192,10 +192,10 @@ class Polynomial:
 
     Examples
     --------
-    >>> Polynomial(2, raw=True).of(np.array([1.0, 3.0]))
+    >>> Polynomial(2, raw=True).evaluate(np.array([1.0, 3.0]))
     array([[1., 1.],
            [3., 9.]])
-    >>> Polynomial(1).learnt(np.array([1.0, 3.0])).of(np.array([1.0, 3.0])).round(4)
+    >>> Polynomial(1).learnt(np.array([1.0, 3.0])).evaluate(np.array([1.0, 3.0])).round(4)
     array([[-0.7071],
            [ 0.7071]])
     """
@@ -237,7 +237,7 @@ class Polynomial:
             norms.append(float(last @ last))
         return replace(self, centres=tuple(centres), norms=tuple(norms))
 
-    def of(self, x: Floats) -> Floats:
+    def evaluate(self, x: Floats) -> Floats:
         """Return the columns."""
         if self.raw:
             return x[:, None] ** np.arange(1, self.degree + 1)
@@ -340,21 +340,23 @@ def basis_call(name: str, reader: Reader) -> Basis:
             "with an intercept of its own it is not supported, since programs differ in which column they then leave out"
         )
     if name == "poly":
-        return Polynomial(_whole(given.get("degree", 1.0), "degree"), raw=given.get("raw") is True)
+        return Polynomial(
+            _whole_number(given.get("degree", 1.0), "degree"), raw=given.get("raw") is True
+        )
     df, knots = given.get("df"), given.get("knots")
     if isinstance(knots, float):
         knots = (knots,)
     if knots is not None and not isinstance(knots, tuple):
         raise InputError("knots must be a list of numbers")
     lower, upper = (_number(given.get(key), key) for key in ("lower_bound", "upper_bound"))
-    n_columns = None if df is None else _whole(df, "df")
+    n_columns = None if df is None else _whole_number(df, "df")
     if name == "ns":
         return NaturalSpline(n_columns, knots, lower=lower, upper=upper)
-    return Spline(n_columns, knots, _whole(given.get("degree", 3.0), "degree"), lower, upper)
+    return Spline(n_columns, knots, _whole_number(given.get("degree", 3.0), "degree"), lower, upper)
 
 
 def _arguments(name: str, reader: Reader) -> dict[str, Argument]:
-    keys, given, place = BASES[name], dict[str, Argument](), 0
+    keys, given, n_positional = BASES[name], dict[str, Argument](), 0
     while reader.accept(","):
         key = _key(reader)
         if key == "Boundary.knots" and name != "poly":
@@ -365,9 +367,9 @@ def _arguments(name: str, reader: Reader) -> dict[str, Argument]:
             continue
         key = _SAME.get(key, key)
         if not key:
-            if place >= len(keys):
+            if n_positional >= len(keys):
                 raise InputError("it has too many arguments")
-            key, place = keys[place], place + 1
+            key, n_positional = keys[n_positional], n_positional + 1
         check_name("argument", key, keys)
         if key in given:
             raise InputError(f"it has {key} twice")
@@ -378,7 +380,7 @@ def _arguments(name: str, reader: Reader) -> dict[str, Argument]:
 
 def _key(reader: Reader) -> str:
     """The name of an argument, and go past its sign; empty for one without a name."""
-    place = reader.place
+    start = reader.place
     if reader.next.kind != "name" or reader.next.quoted:
         return ""
     key = reader.take().value
@@ -386,7 +388,7 @@ def _key(reader: Reader) -> str:
         key += f".{reader.take().value}"
     if reader.accept("="):
         return key
-    reader.place = place
+    reader.place = start
     return ""
 
 
@@ -401,19 +403,19 @@ def _argument(reader: Reader) -> Argument:
         return _list(reader, "]")
     if reader.accept("("):
         return _list(reader, ")")
-    return _signed(reader)
+    return _read_number(reader)
 
 
 def _list(reader: Reader, end: str) -> tuple[float, ...]:
     numbers = list[float]()
     while not reader.accept(end):
-        numbers.append(_signed(reader))
+        numbers.append(_read_number(reader))
         if not reader.ahead(end):
             reader.expect(",")
     return tuple(numbers)
 
 
-def _signed(reader: Reader) -> float:
+def _read_number(reader: Reader) -> float:
     sign = -1.0 if reader.accept("-") else 1.0
     token = reader.take()
     if token.kind != "number":
@@ -421,7 +423,7 @@ def _signed(reader: Reader) -> float:
     return sign * float(token.value)
 
 
-def _whole(value: Argument, key: str) -> int:
+def _whole_number(value: Argument, key: str) -> int:
     if isinstance(value, bool) or not isinstance(value, float) or not value.is_integer():
         raise InputError(f"{key} must be a whole number")
     return int(value)

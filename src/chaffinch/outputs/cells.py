@@ -29,7 +29,7 @@ TOTAL = "All"
 
 
 @dataclass(frozen=True)
-class Crossing:
+class CrossClassification:
     """Columns crossed into cells: for each column its groups, and what the groups are called.
 
     `safe_names` are the same as messages may have them; without them messages name no cell.
@@ -43,15 +43,15 @@ class Crossing:
     @property
     def rare(self) -> frozenset[str]:
         """The names of groups that messages may not have."""
-        safe = {name for some in self.safe_names for name in some}
-        return frozenset(name for some in self.names for name in some) - safe
+        safe = {name for names in self.safe_names for name in names}
+        return frozenset(name for names in self.names for name in names) - safe
 
     def safe_cell(self, cell: int) -> str:
         """Return the name of a cell as a message may have it, such as "m|…"."""
         if not self.safe_names:
             return HIDDEN if self.names else ""
-        place = np.unravel_index(cell, self.shape)
-        return SEPARATOR.join(some[k] for some, k in zip(self.safe_names, place, strict=True))
+        groups = np.unravel_index(cell, self.shape)
+        return SEPARATOR.join(names[k] for names, k in zip(self.safe_names, groups, strict=True))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -68,19 +68,19 @@ class Crossing:
         """The positions of the columns."""
         return tuple(position for position, _ in self.steps)
 
-    def of(self, grid: Mapping[int, NDArray[np.intp]], size: int) -> Ints:
+    def cell_index(self, grid: Mapping[int, NDArray[np.intp]], size: int) -> Ints:
         """Return the cell of each combination of levels in a grid of some size; -1 where it is in none."""
         cell, inside = np.zeros(size, dtype=np.int64), np.ones(size, dtype=bool)
         for (position, group), width in zip(self.steps, self.shape, strict=True):
-            of = group[grid[position]]
-            inside &= of >= 0
-            cell = cell * width + of
+            group_index = group[grid[position]]
+            inside &= group_index >= 0
+            cell = cell * width + group_index
         return np.where(inside, cell, -1)
 
 
-def crossed(
+def cross_classify(
     by: Sequence[str], groups: Mapping[str, Any], fields: OutputDomain, *, output: str
-) -> Crossing:
+) -> CrossClassification:
     """Return columns crossed into cells: each level a group of its own, or the groups that are given.
 
     `groups` has for some of the columns a list of groups, or a mapping from names to groups: of `[from, to]` (ends included) for numbers, of
@@ -89,7 +89,7 @@ def crossed(
     Examples
     --------
     >>> fields = OutputDomain((OutputColumn("sex", ("f", "m")), OutputColumn("age", (0, 1, 2, 3))))
-    >>> crossed(["age"], {"age": [[0, 1], [2, 3]]}, fields, output="t").steps[0][1].tolist()
+    >>> cross_classify(["age"], {"age": [[0, 1], [2, 3]]}, fields, output="t").steps[0][1].tolist()
     [0, 0, 1, 1]
     """
     same_column_checked(by, output=output)
@@ -101,17 +101,17 @@ def crossed(
         check_name("column", name, fields.names, prefix=f"Output '{output}': ")
         field = fields[name]
         if name in groups:
-            group, called, safe = _grouped(field, groups[name], output)
+            group, called, safe = _group_levels(field, groups[name], output)
         else:
             group, called = np.arange(len(field.levels)), field.labels
             safe = tuple(field.safe_label(code) for code in range(len(field.levels)))
         steps.append((fields.position(name), group.astype(np.int64)))
         names.append(called)
         safe_names.append(safe)
-    return Crossing(tuple(steps), tuple(names), tuple(safe_names), fields.threshold)
+    return CrossClassification(tuple(steps), tuple(names), tuple(safe_names), fields.threshold)
 
 
-def _grouped(
+def _group_levels(
     field: OutputColumn, groups: Any, output: str
 ) -> tuple[Ints, tuple[str, ...], tuple[str, ...]]:
     """The group of each level, what the groups are called, and what messages may call them."""
@@ -153,9 +153,9 @@ def _grouped(
     return group, tuple(called), tuple(safe)
 
 
-def shaped(
+def cell_array(
     numbers: Any,
-    cells: Crossing,
+    cells: CrossClassification,
     *,
     what: str,
     absent: Any = None,
@@ -168,15 +168,15 @@ def shaped(
     each axis is called. With `lists` an entry may be a list.
     """
     last = () if total is None else (total,)
-    names = tuple((*some, *last) for some in cells.names)
-    shape = tuple(len(some) for some in names)
+    names = tuple((*labels, *last) for labels in cells.names)
+    shape = tuple(len(labels) for labels in names)
     out = np.full(shape, absent, dtype=object)
     if isinstance(numbers, Mapping):
         known = {
-            SEPARATOR.join(words): place
-            for words, place in zip(product(*names), np.ndindex(shape), strict=True)
+            SEPARATOR.join(labels): index
+            for labels, index in zip(product(*names), np.ndindex(shape), strict=True)
         }
-        plain = {_plain(word): place for word, place in known.items()}
+        plain = {_plain(word): index for word, index in known.items()}
         for key, number in numbers.items():
             if _plain(str(key)) not in plain:
                 came = without_levels(key, cells.rare)
@@ -186,9 +186,9 @@ def shaped(
                 raise InputError(f"{what}: {unknown}")
             out[plain[_plain(str(key))]] = number
         if absent is None and len(numbers) < len(known):
-            words = {_plain(str(key)) for key in numbers}
+            given = {_plain(str(key)) for key in numbers}
             missing = next(
-                (word for word in _safe_cells(cells, last) if _plain(word) not in words), None
+                (word for word in _safe_cells(cells, last) if _plain(word) not in given), None
             )
             raise InputError(
                 f"{what} must give a number for each of its {len(known)} cells. "
@@ -199,39 +199,39 @@ def shaped(
     return out
 
 
-def _safe_cells(cells: Crossing, last: tuple[str, ...]) -> list[str]:
+def _safe_cells(cells: CrossClassification, last: tuple[str, ...]) -> list[str]:
     """The names of cells that messages may have in full; `last` is the name of totals."""
-    common = [[name for name in (*some, *last) if name != HIDDEN] for some in cells.safe_names]
-    return [SEPARATOR.join(words) for words in product(*common)] if cells.safe_names else []
+    common = [[name for name in (*labels, *last) if name != HIDDEN] for labels in cells.safe_names]
+    return [SEPARATOR.join(labels) for labels in product(*common)] if cells.safe_names else []
 
 
 def _plain(key: str) -> str:
-    return SEPARATOR.join(part.strip() for part in key.split(SEPARATOR))
+    return SEPARATOR.join(label.strip() for label in key.split(SEPARATOR))
 
 
 def _fill(
     out: NDArray[np.object_],
     numbers: Any,
-    place: tuple[int, ...],
+    index: tuple[int, ...],
     what: str,
     *,
     lists: bool,
 ) -> None:
-    depth, shape = len(place), out.shape
+    depth, shape = len(index), out.shape
     if depth == len(shape):
         if isinstance(numbers, list | Mapping) and not lists:
             raise InputError(
                 f"{what} must be nested {len(shape)} deep, one list for each column. Got deeper lists."
             )
-        out[place] = numbers
+        out[index] = numbers
         return
     if not isinstance(numbers, list) or len(numbers) != shape[depth]:
         got = f"a list of {len(numbers)}" if isinstance(numbers, list) else "no list"
         raise InputError(
             f"{what} must have {' x '.join(map(str, shape))} entries, one list for each column. Got {got} at depth {depth + 1}."
         )
-    for number, part in enumerate(numbers):
-        _fill(out, part, (*place, number), what, lists=lists)
+    for number, entry in enumerate(numbers):
+        _fill(out, entry, (*index, number), what, lists=lists)
 
 
 def table_of_counts(
@@ -277,7 +277,7 @@ def table_of_counts(
         if not groups:  # all records: any column will do
             groups = ((0, np.zeros(domain.sizes[0], dtype=np.int64)),)
         return CountTable(name, tuple(groups), lo, hi)
-    cells = Crossing(
+    cells = CrossClassification(
         tuple(folded), tuple(tuple(map(str, range(int(g.max()) + 1))) for _, g in folded)
     )
     terms = sums_by_cell(domain, cells, ())
@@ -294,7 +294,7 @@ def table_of_counts(
 
 def sums_by_cell(
     domain: OutputDomain,
-    cells: Crossing,
+    cells: CrossClassification,
     numbers: Sequence[tuple[tuple[int, ...], Any]],
     *,
     count: bool = True,
@@ -308,7 +308,7 @@ def sums_by_cell(
     grid = domain.grid(positions)
     sizes = domain.shape(positions)
     size = int(np.prod(sizes, dtype=np.int64))
-    cell = cells.of(grid, size)
+    cell = cells.cell_index(grid, size)
     parts = [np.ones(size)] if count else []
     parts += [
         np.broadcast_to(np.asarray(function(grid), dtype=float), (size,)) for _, function in numbers
@@ -340,18 +340,18 @@ def scalar_code(field: OutputColumn, level: Scalar | None, *, output: str, key: 
 # Counted on records, by other code than the engines'.
 
 
-def cell_names(cells: Crossing, *, margins: bool = False) -> list[str]:
+def cell_names(cells: CrossClassification, *, margins: bool = False) -> list[str]:
     """Return what the cells of a cross are called, in C order: "m|rented"; with margins also "m|All"."""
-    names = [(*some, TOTAL) for some in cells.names] if margins else cells.names
-    return [SEPARATOR.join(words) for words in product(*names)]
+    names = [(*labels, TOTAL) for labels in cells.names] if margins else cells.names
+    return [SEPARATOR.join(labels) for labels in product(*names)]
 
 
-def crosstab(cells: Crossing, codes: Codes) -> Ints:
+def crosstab(cells: CrossClassification, codes: Codes) -> Ints:
     """Return counts of records in a cross of groups, one axis for each column.
 
     Examples
     --------
-    >>> cells = Crossing(((0, np.array([0, 1])), (1, np.array([0, 1, -1]))), (("f", "m"), ("low", "high")))
+    >>> cells = CrossClassification(((0, np.array([0, 1])), (1, np.array([0, 1, -1]))), (("f", "m"), ("low", "high")))
     >>> crosstab(cells, np.array([[0, 0], [1, 1], [1, 1], [1, 2]], dtype=np.int32)).tolist()
     [[1, 0], [0, 2]]
     """
@@ -371,11 +371,11 @@ def with_margins(counts: Ints) -> Ints:
     return counts
 
 
-def record_groups(cells: Crossing, codes: Codes) -> Iterator[NDArray[np.intp]]:
+def record_groups(cells: CrossClassification, codes: Codes) -> Iterator[NDArray[np.intp]]:
     """Give, for each group in C order, the rows of its records."""
-    of = cells.of(dict(enumerate(codes.T)), len(codes))
-    order = np.argsort(of, kind="stable")
-    ends = np.searchsorted(of[order], np.arange(cells.size + 1))
+    cell = cells.cell_index(dict(enumerate(codes.T)), len(codes))
+    order = np.argsort(cell, kind="stable")
+    ends = np.searchsorted(cell[order], np.arange(cells.size + 1))
     for k in range(cells.size):
         yield order[ends[k] : ends[k + 1]]
 
@@ -385,6 +385,6 @@ def column_numbers(name: str, fields: OutputDomain, codes: Codes) -> Floats:
     return fields[name].values[codes[:, fields.position(name)]]
 
 
-def whole_of(step: Step) -> Step:
+def unite_groups(step: Step) -> Step:
     """Return a column's groups united into one: the levels that are in any group."""
     return step[0], np.where(step[1] < 0, -1, 0).astype(np.int64)

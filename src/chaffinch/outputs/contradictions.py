@@ -64,22 +64,25 @@ def contradictions(
     n = spec.n_rows(rows)
     domain = spec.fields.with_rows(n)
     compiled = spec.compiled(n)
-    clashes = [each for one in compiled for each in _alone(one, domain)]
+    clashes = [each for compiled_output in compiled for each in _alone(compiled_output, domain)]
     wrong = {name for each in clashes for name in each.outputs}
-    rest = [one for one in compiled if one.output.name not in wrong]
-    for one in rest:
-        if not _feasible(one.equations, spec.fields, n):
+    rest = [
+        compiled_output for compiled_output in compiled if compiled_output.output.name not in wrong
+    ]
+    for compiled_output in rest:
+        if not _feasible(compiled_output.equations, spec.fields, n):
             clashes.append(
                 Contradiction(
-                    (one.output.name,),
+                    (compiled_output.output.name,),
                     f"no dataset of {people(n, domain.threshold)} rows has all its numbers",
                 )
             )
-            wrong.add(one.output.name)
+            wrong.add(compiled_output.output.name)
     rest = [
-        one
-        for one in rest
-        if one.output.name not in wrong and any(_linear(part) for part in one.equations)
+        compiled_output
+        for compiled_output in rest
+        if compiled_output.output.name not in wrong
+        and any(_linear(equation) for equation in compiled_output.equations)
     ]
     n_pairs = 0
     for first, second in combinations(rest, 2):
@@ -105,15 +108,20 @@ def check_contradictions(spec: Outputs, rows: int | None = None) -> None:
         raise InputError(" ".join(str(each) for each in clashes[:3]) + more)
 
 
-def _columns(one: Compiled) -> set[int]:
-    return {column for part in one.equations if _linear(part) for column in part.columns}
+def _columns(compiled_output: Compiled) -> set[int]:
+    return {
+        column
+        for equation in compiled_output.equations
+        if _linear(equation)
+        for column in equation.columns
+    }
 
 
 # Rules for one output.
 
 
-def _alone(one: Compiled, domain: OutputDomain) -> Iterator[Contradiction]:
-    output, rows = one.output, domain.n_rows
+def _alone(compiled_output: Compiled, domain: OutputDomain) -> Iterator[Contradiction]:
+    output, rows = compiled_output.output, domain.n_rows
     name = (output.name,)
     few = partial(people, threshold=domain.threshold)
     n = output.n if isinstance(output.n, int) else None
@@ -133,13 +141,15 @@ def _alone(one: Compiled, domain: OutputDomain) -> Iterator[Contradiction]:
 # The linear programme.
 
 
-def _linear(part: Output) -> bool:
+def _linear(equation: Output) -> bool:
     """Whether an equation set is linear in the numbers of records of each kind."""
-    if isinstance(part, CountTable):
+    if isinstance(equation, CountTable):
         return True
-    if part.model is not None:
+    if equation.model is not None:
         return False
-    return part.reported == "sums" or _reading(part, np.zeros((part.size, 1))) is not None
+    return (
+        equation.reported == "sums" or _reading(equation, np.zeros((equation.size, 1))) is not None
+    )
 
 
 def _feasible(parts: Sequence[Output], columns: OutputDomain, rows: int) -> bool:
@@ -147,8 +157,8 @@ def _feasible(parts: Sequence[Output], columns: OutputDomain, rows: int) -> bool
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, vstack
 
-    parts = [part for part in parts if _linear(part)]
-    used = sorted({column for part in parts for column in part.columns})
+    parts = [equation for equation in parts if _linear(equation)]
+    used = sorted({column for equation in parts for column in equation.columns})
     if not used:
         return True
     atoms = [_atoms(column, parts, columns.sizes[column]) for column in used]
@@ -162,15 +172,15 @@ def _feasible(parts: Sequence[Output], columns: OutputDomain, rows: int) -> bool
         codes[:, column] = first[grid[k]]
     row_of, cell_of, entry, lo, hi = [], [], [], list[Floats](), list[Floats]()
     height = 0
-    for part in parts:
-        at, cell, value, low, high = _rows(part, codes)
-        row_of.append(at + height)
+    for equation in parts:
+        row, cell, value, low, high = _rows(equation, codes)
+        row_of.append(row + height)
         cell_of.append(cell)
         entry.append(value)
         lo.append(low)
         hi.append(high)
         height += len(low)
-    if sum(len(some) for some in entry) > MOST_ENTRIES:
+    if sum(len(entries) for entries in entry) > MOST_ENTRIES:
         return True
     a = coo_array(
         (np.concatenate(entry), (np.concatenate(row_of), np.concatenate(cell_of))),
@@ -196,10 +206,10 @@ def _feasible(parts: Sequence[Output], columns: OutputDomain, rows: int) -> bool
 def _atoms(column: int, parts: Sequence[Output], size: int) -> NDArray[np.intp]:
     """One level for each set of levels of a column that no equation set tells apart."""
     signs: list[NDArray[Any]] = []
-    for part in parts:
-        if isinstance(part, CountTable):
-            signs += [group for position, group in part.groups if position == column]
-        elif column in part.columns:
+    for equation in parts:
+        if isinstance(equation, CountTable):
+            signs += [group for position, group in equation.groups if position == column]
+        elif column in equation.columns:
             return np.arange(size)
     _, first = np.unique(np.stack(signs, axis=1), axis=0, return_index=True)
     return first
@@ -208,20 +218,26 @@ def _atoms(column: int, parts: Sequence[Output], size: int) -> NDArray[np.intp]:
 _Rows = tuple[NDArray[np.intp], NDArray[np.intp], Floats, Floats, Floats]
 
 
-def _rows(part: Output, codes: NDArray[np.int32]) -> _Rows:
+def _rows(equation: Output, codes: NDArray[np.int32]) -> _Rows:
     """Linear conditions: row, kind of record and coefficient of each entry, and the bounds of each row."""
-    if isinstance(part, CountTable):
-        cell = part.cells(codes)
+    if isinstance(equation, CountTable):
+        cell = equation.cells(codes)
         kinds = np.flatnonzero(cell >= 0)
-        return cell[kinds], kinds, np.ones(len(kinds)), part.lo.astype(float), part.hi.astype(float)
-    each = part.contributions(codes).T
-    return _entries(*(_reading(part, each) or (each, part.lo, part.hi)))
+        return (
+            cell[kinds],
+            kinds,
+            np.ones(len(kinds)),
+            equation.lo.astype(float),
+            equation.hi.astype(float),
+        )
+    each = equation.contributions(codes).T
+    return _entries(*(_reading(equation, each) or (each, equation.lo, equation.hi)))
 
 
-def _reading(part: SumSystem, each: Floats) -> tuple[Floats, Floats, Floats] | None:
+def _reading(equation: SumSystem, each: Floats) -> tuple[Floats, Floats, Floats] | None:
     """Linear conditions that numbers read off sums amount to, where the reading knows some."""
-    linear = getattr(part.reported, "linear", None)
-    return None if linear is None else linear(each, part.lo, part.hi)
+    linear = getattr(equation.reported, "linear", None)
+    return None if linear is None else linear(each, equation.lo, equation.hi)
 
 
 def _entries(matrix: Floats, lo: Floats, hi: Floats) -> _Rows:

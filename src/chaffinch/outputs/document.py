@@ -203,7 +203,7 @@ class Outputs:
         """Return the outputs, or some by name, with their numbers computed on these records; `source` names these in messages."""
         chosen = self if only is None else self.only(only)
         outputs = tuple(
-            output.computed(self.fields, codes, part=source) for output in chosen.outputs
+            output.computed(self.fields, codes, source=source) for output in chosen.outputs
         )
         return Outputs(self.fields, outputs, len(codes))
 

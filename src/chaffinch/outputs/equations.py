@@ -42,7 +42,7 @@ class Lookup:
 
     Examples
     --------
-    >>> Lookup((1,), (3,), np.array([[0.0], [0.5], [2.0]])).of(np.array([[0, 2], [1, 1]], dtype=np.int32))
+    >>> Lookup((1,), (3,), np.array([[0.0], [0.5], [2.0]])).evaluate(np.array([[0, 2], [1, 1]], dtype=np.int32))
     array([[2. ],
            [0.5]])
     """
@@ -58,7 +58,7 @@ class Lookup:
         if self.values.ndim != 2 or not np.isfinite(self.values).all():
             raise InputError("The values of a look-up must be a matrix of finite numbers.")
 
-    def of(self, codes: Codes) -> Floats:
+    def evaluate(self, codes: Codes) -> Floats:
         """Return the numbers of each record, (n, width)."""
         return self.values[_keys(self.columns, self.sizes, codes)]
 
@@ -123,9 +123,9 @@ class Terms:
         np.add.at(out, rows, self.values[:, None] * vectors[self.equations])
         return Lookup(self.columns, self.sizes, out)
 
-    def of(self, codes: Codes, size: int) -> Floats:
+    def evaluate(self, codes: Codes, size: int) -> Floats:
         """Return the terms of each record as a dense matrix (n, size); for tests and small tables."""
-        return self.times(np.eye(size)).of(codes)
+        return self.times(np.eye(size)).evaluate(codes)
 
 
 def _check_shape(
@@ -197,9 +197,9 @@ class CountTable:
         key = np.zeros(len(codes), dtype=np.int64)
         inside = np.ones(len(codes), dtype=bool)
         for (column, group), size in zip(self.groups, self.shape, strict=True):
-            of = group[codes[:, column]]
-            inside &= of >= 0
-            key = key * size + of
+            group_index = group[codes[:, column]]
+            inside &= group_index >= 0
+            key = key * size + group_index
         return np.where(inside, key, -1)
 
     def counts(self, codes: Codes) -> Ints:
@@ -218,15 +218,15 @@ class RegressionModel:
         Lookup, ...
     ]  # Look-ups that add up to the linear predictor (multinomial: K - 1 of them)
     label: Lookup  # The label's number (multinomial: the class, from 0)
-    part: Part = "score"
+    quantity: Part = "score"
     parameter: float = 1.0  # alpha of the negative binomial; the dispersion in log-likelihoods
 
     def __post_init__(self) -> None:
         check_name("family", self.family, FAMILIES)
-        if self.part not in PARTS or (
-            self.family == "multinomial" and self.part not in ("score", "loglik")
+        if self.quantity not in PARTS or (
+            self.family == "multinomial" and self.quantity not in ("score", "loglik")
         ):
-            raise InputError(f"Family '{self.family}' has no sums of part '{self.part}'.")
+            raise InputError(f"Family '{self.family}' has no sums of part '{self.quantity}'.")
         widths = {look.values.shape[1] for look in self.eta}
         if (
             len(widths) != 1
@@ -245,13 +245,17 @@ class RegressionModel:
     @property
     def width(self) -> int:
         """The number of multipliers of a record: each has its own block of equations."""
-        return self.n_predictors if self.part == "score" else 1
+        return self.n_predictors if self.quantity == "score" else 1
 
     def multipliers(self, codes: Codes) -> Floats:
         """Return the multipliers of each record, (n, width)."""
-        eta = np.sum([look.of(codes) for look in self.eta], axis=0)
+        eta = np.sum([look.evaluate(codes) for look in self.eta], axis=0)
         return multipliers(
-            self.family, self.part, eta, self.label.of(codes)[:, 0], parameter=self.parameter
+            self.family,
+            self.quantity,
+            eta,
+            self.label.evaluate(codes)[:, 0],
+            parameter=self.parameter,
         )
 
 
@@ -275,7 +279,7 @@ class SumSystem:
     # What is published: the `sums`, the `coefficients` of the score's model, or numbers that a function reads off the sums. If it has a
     # method `undetermined`, that says which of them are of no records at such sums, and so not met whatever the function returns.
     reported: Literal["sums", "coefficients"] | Reading = "sums"
-    at: Floats | None = (
+    coefficients: Floats | None = (
         None  # The coefficients at which the model stands, where coefficients are reported
     )
     diagonal: bool = False  # Whether errors are weighed one by one instead of by their covariance: for many sums that hardly overlap
@@ -308,9 +312,9 @@ class SumSystem:
             )
         if self.reported == "coefficients" and (
             self.model is None
-            or self.model.part != "score"
-            or self.at is None
-            or self.at.shape != (self.size,)
+            or self.model.quantity != "score"
+            or self.coefficients is None
+            or self.coefficients.shape != (self.size,)
         ):
             raise InputError(
                 f"Output '{self.name}' reports coefficients: it needs a model's score, and the coefficients."
@@ -334,10 +338,10 @@ class SumSystem:
         width = self.model.width if self.model else 1
         multiplier = self.model.multipliers(codes) if self.model else np.ones((len(codes), 1))
         for look in self.keep:
-            multiplier = multiplier * look.of(codes)
+            multiplier = multiplier * look.evaluate(codes)
         x = np.zeros((len(codes), self.size // width))
         for terms in self.terms:
-            x += terms.of(codes, self.size // width)
+            x += terms.evaluate(codes, self.size // width)
         return (multiplier[:, :, None] * x[:, None, :]).reshape(len(codes), self.size)
 
 
@@ -379,7 +383,7 @@ def regression(
         model,
         tuple(keep),
         reported="coefficients",
-        at=flat,
+        coefficients=flat,
     )
 
 

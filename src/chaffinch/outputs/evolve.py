@@ -22,7 +22,7 @@ from .domain import Codes, OutputDomain
 from .equations import Problem, SumSystem
 from .kinds import KINDS
 from .margins import KnownMargins, known_margins, published_margins, with_margins, without_margins
-from .numbers import Compared, Number, compared
+from .numbers import Compared, Number, compare_numbers
 from .solve.engine import SEARCHED, Checkpoint, Solved, cost_of, proposals_of
 from .solve.process import EngineJob, Engines, run
 from .solve.settings import MAX_ERROR, EvolveSettings, plain_options
@@ -104,7 +104,7 @@ def evolve_spec(
     about = EvolveAbout(
         seed=seed if isinstance(seed, int) else None,
         settings=replace(settings, rows=job.rows, start=job.start, search=job.search),
-        margins=margins.every,
+        margins=margins.names,
         refitted_by=_refitted_by()
         if all(output.refitted for copy in copies for output in copy.outputs)
         else None,
@@ -146,7 +146,7 @@ def _job(spec: Outputs, settings: EvolveSettings) -> EngineJob:
 
 def _copy(spec: Outputs, solved: Solved, tolerance: float) -> EvolvedCopy:
     codes = spec.fields.check(solved.codes.astype(np.int32))
-    again = compared(spec, codes, tolerance=max(tolerance, 1e-9))
+    again = compare_numbers(spec, codes, tolerance=max(tolerance, 1e-9))
     lacking = missed_outputs(spec, again, solved.errors, len(codes))
     source = {error.name: spec.source(error.name, len(codes)).name for error in solved.errors}
     errors = by_output(solved.errors, source)

@@ -311,13 +311,13 @@ def moments(family: FamilyName, eta: Floats, parameter: float) -> tuple[Floats, 
 
 def class_chances(eta: Floats) -> Floats:
     """Return the chance of each class of a multinomial, (n, K), from the predictors of all but the first."""
-    whole = np.hstack([np.zeros((len(eta), 1)), eta])
-    chances = np.exp(whole - whole.max(axis=1, keepdims=True))
+    predictors = np.hstack([np.zeros((len(eta), 1)), eta])
+    chances = np.exp(predictors - predictors.max(axis=1, keepdims=True))
     return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
 
 def multipliers(
-    family: FamilyName, part: Part, eta: Floats, y: Floats, *, parameter: float = 1.0
+    family: FamilyName, quantity: Part, eta: Floats, y: Floats, *, parameter: float = 1.0
 ) -> Floats:
     """Return what each record's terms are multiplied with, shape (n, 1); multinomial scores: (n, K - 1).
 
@@ -334,15 +334,15 @@ def multipliers(
     if family == "multinomial":
         chances = class_chances(eta)
         is_class = y[:, None] == np.arange(chances.shape[1])
-        if part == "score":
+        if quantity == "score":
             return (is_class - chances)[:, 1:]
         return np.log((chances * is_class).sum(axis=1, keepdims=True))
     mu, slope, variance = moments(family, eta[:, 0], parameter)
-    if part == "score":
+    if quantity == "score":
         out = (y - mu) * slope / variance
-    elif part == "weight":
+    elif quantity == "weight":
         out = slope**2 / variance
-    elif part == "pearson":
+    elif quantity == "pearson":
         out = (y - mu) ** 2 / variance
     else:
         out = FAMILIES[family].law.loglik(y, mu, parameter)

@@ -84,14 +84,14 @@ class Filter:
             for columns, mask in self.masks
         )
 
-    def of(self, codes: Codes) -> Mask:
+    def record_mask(self, codes: Codes) -> Mask:
         """Return which records are kept."""
         passes = np.ones(len(codes), dtype=bool)
         for look in self.keep():
-            passes &= look.of(codes)[:, 0] > 0
+            passes &= look.evaluate(codes)[:, 0] > 0
         return passes
 
-    def of_grid(self, grid: Mapping[int, NDArray[np.intp]]) -> Mask:
+    def level_mask(self, grid: Mapping[int, NDArray[np.intp]]) -> Mask:
         """Return which combinations of levels have none that a mask of a single column leaves out."""
         return np.logical_and.reduce([self.levels(column)[codes] for column, codes in grid.items()])
 
@@ -142,9 +142,9 @@ class _Conditions:
         if isinstance(condition, Not):
             return self.masks(condition.inner, negated=not negated)
         if isinstance(condition, All | AnyOf):
-            parts = [self.masks(part, negated=negated) for part in condition.parts]
+            parts = [self.masks(operand, negated=negated) for operand in condition.parts]
             together = isinstance(condition, All) != negated
-            return [mask for part in parts for mask in part] if together else self.one_of(parts)
+            return [mask for masks in parts for mask in masks] if together else self.one_of(parts)
         if isinstance(condition, Among):
             return [self.among(condition, negated=negated)]
         assert isinstance(condition, Comparisons)
@@ -155,16 +155,26 @@ class _Conditions:
         """Return the single condition that all of one part hold."""
         if len(parts) == 1:
             return parts[0]
-        columns = tuple(sorted({column for part in parts for some, _ in part for column in some}))
+        columns = tuple(
+            sorted(
+                {column for masks in parts for columns_read, _ in masks for column in columns_read}
+            )
+        )
         grid, sizes = self.fields.grid(columns), self.fields.sizes
-        whole = [
+        expanded = [
             [
-                mask[np.ravel_multi_index([grid[c] for c in some], [sizes[c] for c in some])]
-                for some, mask in part
+                mask[
+                    np.ravel_multi_index(
+                        [grid[c] for c in columns_read], [sizes[c] for c in columns_read]
+                    )
+                ]
+                for columns_read, mask in masks
             ]
-            for part in parts
+            for masks in parts
         ]
-        return [(columns, np.logical_or.reduce([np.logical_and.reduce(part) for part in whole]))]
+        return [
+            (columns, np.logical_or.reduce([np.logical_and.reduce(masks) for masks in expanded]))
+        ]
 
     def among(self, condition: Among, *, negated: bool) -> tuple[tuple[int, ...], Mask]:
         field = self.operand(condition.column)
@@ -183,15 +193,15 @@ class _Conditions:
     def compared(self, condition: Comparisons, *, negated: bool) -> _Masks:
         masks: _Masks = []
         operands = [self.operand(operand) for operand in condition.operands]
-        for (left, right), sign in zip(pairwise(operands), condition.signs, strict=True):
-            if isinstance(left, OutputColumn) == isinstance(right, OutputColumn):
+        for (first, right), sign in zip(pairwise(operands), condition.signs, strict=True):
+            if isinstance(first, OutputColumn) == isinstance(right, OutputColumn):
                 raise InputError(
                     f"{self.what} must compare a column with a number or a word in quotes. It is {HELP}"
                 )
             field, mask = (
-                _compared(left, sign, right)
-                if isinstance(left, OutputColumn)
-                else _compared(right, TURNED[sign], left)
+                _compare_levels(first, sign, right)
+                if isinstance(first, OutputColumn)
+                else _compare_levels(right, TURNED[sign], first)
             )
             masks.append(((self.fields.position(field.name),), mask ^ negated))
         return masks
@@ -209,7 +219,7 @@ class _Conditions:
         )
 
 
-def _compared(
+def _compare_levels(
     field: OutputColumn | Scalar, sign: str, value: OutputColumn | Scalar
 ) -> tuple[OutputColumn, Mask]:
     """A column, and for each of its levels whether a comparison holds."""

@@ -76,7 +76,7 @@ class Formula:
         plain |= {"const": "Intercept"} if "Intercept" in self.names else {}
         names = {plain_name(name) for name in given}
         if names <= set(plain) or not any(
-            factor.column_of for one in self.coefficients for factor, _ in one
+            factor.column_of for coefficient in self.coefficients for factor, _ in coefficient
         ):
             return plain
         counted = {counted: self._counted(counted) for counted in ("[{}]", "{}")}
@@ -134,17 +134,17 @@ def column_words(text: str, *, what: str = "The text") -> set[str]:
     >>> sorted(column_words("rich ~ log(age) + C(sex, Treatment('f')) + Q('a b')"))
     ['a b', 'age', 'rich', 'sex']
     """
-    words, called, reader = set[str](), "", Reader(text, what=what)
+    names, called, reader = set[str](), "", Reader(text, what=what)
     while reader.next.kind != "end":
         token = reader.take()
         is_function = token.kind == "name" and not token.quoted and reader.ahead("(")
         # Q('a name') has the column as a word; other words are levels, and a name before a bracket is a function.
         is_quoted = token.kind == "word" and called == "Q"
         if is_quoted or (token.kind == "name" and not is_function):
-            words.add(token.value)
+            names.add(token.value)
         if token.value != "(":
             called = token.value if is_function else ""
-    return words
+    return names
 
 
 def read_formula(
@@ -169,21 +169,23 @@ def read_formula(
     """
     within = within or Filter((), fields.sizes)
     parser = Parser(text, fields, within, output=output, records=records)
-    label, every = parser.formula()
-    offsets = tuple(_offset(term[0], parser) for term in every if term and term[0].is_offset)
-    terms = [term for term in every if not term or not term[0].is_offset]
+    label, all_terms = parser.formula()
+    offsets = tuple(_offset(term[0], parser) for term in all_terms if term and term[0].is_offset)
+    terms = [term for term in all_terms if not term or not term[0].is_offset]
     names, safe_names, coefficients = (
         list[str](),
         list[str](),
         list[tuple[tuple[Factor, int | None], ...]](),
     )
     blocks: dict[tuple[int, ...], list[_Block]] = {}
-    for part in parts_of(_ordered(terms), lambda factor: factor.coding):
-        columns = tuple(sorted({column for factor in part.factors for column in factor.columns}))
+    for design_part in parts_of(_sort_terms(terms), lambda factor: factor.coding):
+        columns = tuple(
+            sorted({column for factor in design_part.factors for column in factor.columns})
+        )
         block = dict[int, tuple[str, str, tuple[tuple[Factor, int | None], ...]]]()
-        for piece, places in _pieces(part):
-            rows, at, value = _block(piece, columns, parser)
-            blocks.setdefault(columns, []).append((rows, places[at] + len(names), value))
+        for piece, places in _pieces(design_part):
+            rows, column, value = _block(piece, columns, parser)
+            blocks.setdefault(columns, []).append((rows, places[column] + len(names), value))
             named = zip(
                 _names(piece, fields, safe=False),
                 _names(piece, fields, safe=True),
@@ -191,8 +193,8 @@ def read_formula(
                 strict=True,
             )
             block |= dict(zip(places.tolist(), named, strict=True))
-        for place in range(len(block)):
-            name, safe_name, coefficient = block[place]
+        for index in range(len(block)):
+            name, safe_name, coefficient = block[index]
             names.append(name)
             safe_names.append(safe_name)
             coefficients.append(coefficient)
@@ -200,7 +202,9 @@ def read_formula(
             raise InputError(f"{parser.reader.what} has over {MOST_COLUMNS} columns.")
     if len({plain_name(name) for name in names}) < len(names):
         raise InputError(f"{parser.reader.what} makes two columns of the same name.")
-    look_ups = tuple(_look_up(columns, some, fields) for columns, some in blocks.items())
+    look_ups = tuple(
+        _look_up(columns, column_blocks, fields) for columns, column_blocks in blocks.items()
+    )
     coded = {
         column
         for term in terms
@@ -251,7 +255,7 @@ def _offset(factor: Factor, parser: Parser) -> Lookup:
     fields, grid = parser.fields, parser.fields.grid(factor.columns)
     size = prod(fields.shape(factor.columns))
     inside = (
-        np.broadcast_to(parser.within.of_grid(grid), size) if grid else np.ones(size, dtype=bool)
+        np.broadcast_to(parser.within.level_mask(grid), size) if grid else np.ones(size, dtype=bool)
     )
     values = np.where(inside, np.broadcast_to(factor.numbers(fields, grid), size), 0.0)
     if not np.isfinite(values).all():
@@ -261,15 +265,15 @@ def _offset(factor: Factor, parser: Parser) -> Lookup:
     return Lookup(factor.columns, fields.shape(factor.columns), values[:, None])
 
 
-def _pieces(part: Part[Factor]) -> Iterator[tuple[Part[Factor], NDArray[np.intp]]]:
+def _pieces(design_part: Part[Factor]) -> Iterator[tuple[Part[Factor], NDArray[np.intp]]]:
     """Give a part with each combination of columns of its bases as factors of their own, and where its columns stand in the whole part."""
-    bases = [k for k, factor in enumerate(part.factors) if factor.basis is not None]
+    bases = [k for k, factor in enumerate(design_part.factors) if factor.basis is not None]
     if not bases:
-        yield part, np.arange(part.size)
+        yield design_part, np.arange(design_part.size)
         return
     sizes = [
         factor.width if levels is None else len(levels)
-        for factor, levels in zip(part.factors, part.levels, strict=True)
+        for factor, levels in zip(design_part.factors, design_part.levels, strict=True)
     ]
     # The first factor runs fastest: axes in reverse, in C order.
     places = np.arange(prod(sizes)).reshape(sizes[::-1])
@@ -277,16 +281,16 @@ def _pieces(part: Part[Factor]) -> Iterator[tuple[Part[Factor], NDArray[np.intp]
         column = dict(zip(bases, chosen, strict=True))
         factors = tuple(
             factor.column(column[k]) if k in column else factor
-            for k, factor in enumerate(part.factors)
+            for k, factor in enumerate(design_part.factors)
         )
-        own = tuple(
+        slices = tuple(
             slice(column[k], column[k] + 1) if k in column else slice(None)
             for k in range(len(sizes))
         )
-        yield replace(part, factors=factors), places[own[::-1]].ravel()
+        yield replace(design_part, factors=factors), places[slices[::-1]].ravel()
 
 
-def _ordered(terms: list[Term]) -> list[Term]:
+def _sort_terms(terms: list[Term]) -> list[Term]:
     """Terms as patsy orders them: by their numbers, those without any first, and by degree."""
     buckets: dict[frozenset[Factor], list[Term]] = {frozenset(): []}
     for term in terms:
@@ -294,38 +298,38 @@ def _ordered(terms: list[Term]) -> list[Term]:
     return [term for bucket in buckets.values() for term in sorted(bucket, key=len)]
 
 
-def _names(part: Part[Factor], fields: OutputDomain, *, safe: bool) -> list[str]:
+def _names(design_part: Part[Factor], fields: OutputDomain, *, safe: bool) -> list[str]:
     """The names of a part's columns as patsy prints them, or as messages may have them."""
-    whole = dict(zip(part.factors, part.full_rank, strict=True))
+    all_levels = dict(zip(design_part.factors, design_part.full_rank, strict=True))
 
     def name(factor: Factor, code: int | None) -> str:
         text = factor.safe_text if safe else factor.text
         if code is None:
             return text
         field = fields.columns[factor.columns[0]]
-        return f"{text}[{'' if whole[factor] else 'T.'}{field.safe_label(code) if safe else field.labels[code]}]"
+        return f"{text}[{'' if all_levels[factor] else 'T.'}{field.safe_label(code) if safe else field.labels[code]}]"
 
     return [
-        ":".join(name(*one) for one in coefficient) or "Intercept"
-        for coefficient in part.coefficients()
+        ":".join(name(*factor_code) for factor_code in coefficient) or "Intercept"
+        for coefficient in design_part.coefficients()
     ]
 
 
-def _block(part: Part[Factor], columns: tuple[int, ...], parser: Parser) -> _Block:
+def _block(design_part: Part[Factor], columns: tuple[int, ...], parser: Parser) -> _Block:
     """The combinations of levels that have an entry, its column from 0, and its value."""
     fields = parser.fields
     grid = fields.grid(columns)
-    inside, at, value = part.entries(
+    inside, column, value = design_part.entries(
         prod(fields.shape(columns)), lambda f: grid[f.columns[0]], lambda f: f.numbers(fields, grid)
     )
-    inside &= parser.within.of_grid(grid)
+    inside &= parser.within.level_mask(grid)
     if not np.isfinite(value[inside]).all():
-        text = ":".join(factor.safe_text for factor in part.factors)
+        text = ":".join(factor.safe_text for factor in design_part.factors)
         raise InputError(
             f"{parser.reader.what}: {text} is no finite number for some levels. Leave them out by a filter."
         )
     rows = np.flatnonzero(inside & (value != 0.0))
-    return rows, at[rows], value[rows]
+    return rows, column[rows], value[rows]
 
 
 def _look_up(columns: tuple[int, ...], blocks: list[_Block], fields: OutputDomain) -> Terms:
@@ -338,7 +342,7 @@ class _Number(NamedTuple):
     """Arithmetic: the columns it reads, and its result for each combination of levels in a grid."""
 
     columns: frozenset[int]
-    of: Callable[[OutputDomain, Grid], Floats]
+    evaluate: Callable[[OutputDomain, Grid], Floats]
 
     @classmethod
     def column(cls, position: int) -> _Number:
@@ -351,7 +355,8 @@ class _Number(NamedTuple):
         numbers = (self, *others)
         columns = frozenset[int]().union(*(number.columns for number in numbers))
         return _Number(
-            columns, lambda fields, grid: function(*(number.of(fields, grid) for number in numbers))
+            columns,
+            lambda fields, grid: function(*(number.evaluate(fields, grid) for number in numbers)),
         )
 
 
@@ -395,7 +400,7 @@ class Factor:
         assert self.number is not None
         with np.errstate(all="ignore"):
             size = len(next(iter(grid.values()))) if grid else 1
-            return np.broadcast_to(self.number.of(fields, grid), (size,)).astype(float)
+            return np.broadcast_to(self.number.evaluate(fields, grid), (size,)).astype(float)
 
     @property
     def width(self) -> int:
@@ -407,13 +412,14 @@ class Factor:
         basis, inner = self.basis, self.number
         assert basis is not None
         assert inner is not None
-        own = _Number(
-            inner.columns, lambda fields, grid: basis.of(self.numbers(fields, grid))[:, number]
+        column_number = _Number(
+            inner.columns,
+            lambda fields, grid: basis.evaluate(self.numbers(fields, grid))[:, number],
         )
         return Factor(
             f"{self.text}[{number}]",
             self.columns,
-            number=own,
+            number=column_number,
             safe_text=f"{self.safe_text}[{number}]",
             column_of=self.text,
         )
@@ -469,10 +475,10 @@ class Parser(Grammar[Factor]):
         raise self._refused("a minus before its first term")
 
     def product(self) -> Expression[Factor]:
-        left = super().product()
+        expression = super().product()
         if self.reader.ahead("/"):
             raise self._refused("a / between terms")
-        return left
+        return expression
 
     def exponent(self, base: Expression[Factor]) -> int:
         token = self.reader.next
@@ -493,12 +499,12 @@ class Parser(Grammar[Factor]):
             raise self._refused("a number other than 0 and 1 as a term")
         return Expression.of_number(number)
 
-    def crossed(self, left: Expression[Factor], right: Expression[Factor]) -> Expression[Factor]:
-        self._refuse_intercept(left, right)
-        return super().crossed(left, right)
+    def crossed(self, first: Expression[Factor], right: Expression[Factor]) -> Expression[Factor]:
+        self._refuse_intercept(first, right)
+        return super().crossed(first, right)
 
-    def _refuse_intercept(self, *sides: Expression[Factor]) -> None:
-        if any(side.intercept for side in sides):
+    def _refuse_intercept(self, *expressions: Expression[Factor]) -> None:
+        if any(side.intercept for side in expressions):
             raise self._refused("an interaction with the intercept")
 
     def _refused(self, what: str) -> InputError:
@@ -506,28 +512,28 @@ class Parser(Grammar[Factor]):
 
     def factor(self) -> Factor:
         """A name, C(...), Q(...), I(...), offset(...), a function or a basis."""
-        reader, place = self.reader, self.reader.place
+        reader, start = self.reader, self.reader.place
         token = reader.take()
         if token.kind != "name":
             raise self._refused(token.safe_text)
         if reader.ahead("(") and token.value == "C":
-            return self._categorical(place)
+            return self._categorical(start)
         if reader.ahead("(") and token.value == "I":
             reader.take()
-            return self._number(place)
+            return self._number(start)
         if reader.ahead(".") and token.value in ("np", "numpy"):
-            return self._number(place, self._function())
+            return self._number(start, self._function())
         if reader.ahead("(") and not token.quoted and token.value in FUNCTIONS:
             reader.take()
-            return self._number(place, token.value)
+            return self._number(start, token.value)
         if reader.ahead("(") and not token.quoted and token.value == "offset":
             reader.take()
-            return replace(self._number(place), is_offset=True)
+            return replace(self._number(start), is_offset=True)
         if reader.ahead("(") and not token.quoted and token.value in BASES:
-            return self._basis(place, token.value)
+            return self._basis(start, token.value)
         column = self._column(token)
         position = self.fields.position(column.name)
-        text = _spaced(reader.since(place))
+        text = _join_tokens(reader.since(start))
         if not column.numeric:
             return self._levels(text, column, None)
         return Factor(text, (position,), number=_Number.column(position), is_column=True)
@@ -550,7 +556,7 @@ class Parser(Grammar[Factor]):
             raise InputError(f"{reader.what}: {self.fields.unknown_column(name)}")
         return self.fields[name]
 
-    def _categorical(self, place: int) -> Factor:
+    def _categorical(self, start: int) -> Factor:
         reader = self.reader
         reader.take()
         column = self._column(reader.take())
@@ -575,9 +581,11 @@ class Parser(Grammar[Factor]):
                     reference, written = ("-" if negative else "") + token.value, token
                 reader.expect(")")
         reader.expect(")")
-        tokens = reader.since(place)
-        safe = [one._replace(text=f"'{HIDDEN}'") if one is written else one for one in tokens]
-        return self._levels(_spaced(tokens), column, reference, _spaced(safe))
+        tokens = reader.since(start)
+        safe = [
+            token._replace(text=f"'{HIDDEN}'") if token is written else token for token in tokens
+        ]
+        return self._levels(_join_tokens(tokens), column, reference, _join_tokens(safe))
 
     def _levels(
         self, text: str, column: OutputColumn, reference: Scalar | None, safe_text: str = ""
@@ -604,15 +612,15 @@ class Parser(Grammar[Factor]):
             )
         return function
 
-    def _number(self, place: int, function: str = "") -> Factor:
+    def _number(self, start: int, function: str = "") -> Factor:
         number = self._plus()
         self.reader.expect(")")
         number = number.through(FUNCTIONS[function]) if function else number
         return Factor(
-            _spaced(self.reader.since(place)), tuple(sorted(number.columns)), number=number
+            _join_tokens(self.reader.since(start)), tuple(sorted(number.columns)), number=number
         )
 
-    def _basis(self, place: int, name: str) -> Factor:
+    def _basis(self, start: int, name: str) -> Factor:
         reader = self.reader
         reader.take()
         number = self._plus()
@@ -621,7 +629,7 @@ class Parser(Grammar[Factor]):
             columns = tuple(sorted(number.columns))
             if not columns:
                 raise InputError("there is no column in it")
-            factor = Factor(_spaced(reader.since(place)), columns, number=number)
+            factor = Factor(_join_tokens(reader.since(start)), columns, number=number)
             if not basis.complete:
                 self.unlearnt += [] if self.records is not None else [factor.text]
                 basis = basis.learnt(self._learnt_from(factor))
@@ -637,7 +645,7 @@ class Parser(Grammar[Factor]):
                 self.fields, {c: self.records[:, c].astype(np.intp) for c in factor.columns}
             )
         grid = self.fields.grid(factor.columns)
-        values = factor.numbers(self.fields, grid)[self.within.of_grid(grid)]
+        values = factor.numbers(self.fields, grid)[self.within.level_mask(grid)]
         return values[np.isfinite(values)]
 
     def _plus(self) -> _Number:
@@ -695,7 +703,7 @@ class Parser(Grammar[Factor]):
         return _Number.column(self.fields.position(column.name))
 
 
-def _spaced(tokens: list[Token]) -> str:
+def _join_tokens(tokens: list[Token]) -> str:
     """Tokens as patsy writes them: spaces around signs of arithmetic and after commas."""
     text, after_object, wants_space = "", False, False
     for token in tokens:

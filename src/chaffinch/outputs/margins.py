@@ -40,7 +40,7 @@ class KnownMargins:
     assumed: tuple[str, ...] = ()  # From records: an attacker was assumed to know them
 
     @property
-    def every(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """All of them."""
         return (*self.declared, *self.published, *self.assumed)
 
@@ -63,7 +63,10 @@ def published_margins(spec: Outputs) -> dict[str, Margin]:
     """
     margins: dict[str, tuple[tuple[int, float], Margin]] = {}
     tables = [
-        part for one in spec.compiled() for part in one.equations if isinstance(part, CountTable)
+        equation
+        for compiled_output in spec.compiled()
+        for equation in compiled_output.equations
+        if isinstance(equation, CountTable)
     ]
     for table in tables:
         for position, order, margin in _margins_of(table, spec.n_rows()):

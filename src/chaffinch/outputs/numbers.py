@@ -5,7 +5,7 @@ digits, trailing zeros included: "1.2300" is 1.22995 to 1.23005 and "3.241e+04" 
 programs differ in how they round a tie. `digits` are written by an example: "0.0000" for four decimals, "0.000e+00" for four significant
 digits. The interval of what is printed here holds the number.
 
-`compared` computes every published number again from evolved records, by other code than the engines'; without statsmodels regressions are
+`compare_numbers` computes every published number again from evolved records, by other code than the engines'; without statsmodels regressions are
 marked as not refitted.
 """
 
@@ -76,14 +76,16 @@ def people(count: int, threshold: int) -> str:
     return str(count) if count >= threshold else f"fewer than {threshold}"
 
 
-def printed(number: object, *, decimals: int | None = None, what: str = "A number") -> Interval:
+def printed_interval(
+    number: object, *, decimals: int | None = None, what: str = "A number"
+) -> Interval:
     """Return the interval of numbers that print as this one.
 
     Examples
     --------
-    >>> printed(2.5), printed(2.5, decimals=1)
+    >>> printed_interval(2.5), printed_interval(2.5, decimals=1)
     (Interval(lo=2.5, hi=2.5), Interval(lo=2.45, hi=2.55))
-    >>> printed("3.241e+04")
+    >>> printed_interval("3.241e+04")
     Interval(lo=32405.0, hi=32415.0)
     """
     if isinstance(number, str):
@@ -111,7 +113,7 @@ def printed(number: object, *, decimals: int | None = None, what: str = "A numbe
 def count_interval(
     cell: object,
     *,
-    most: int,
+    max_count: int,
     threshold: int | None = None,
     suppressed_zeros: bool = False,
     base: int = 1,
@@ -134,23 +136,23 @@ def count_interval(
 
     Examples
     --------
-    >>> count_interval(12, most=100), count_interval("<10", most=100), count_interval(10, most=100, base=5)
+    >>> count_interval(12, max_count=100), count_interval("<10", max_count=100), count_interval(10, max_count=100, base=5)
     ((12, 12), (1, 9), (8, 12))
-    >>> count_interval(None, most=100, threshold=5, suppressed_zeros=True)
+    >>> count_interval(None, max_count=100, threshold=5, suppressed_zeros=True)
     (0, 4)
     """
-    least = 0 if suppressed_zeros else 1
+    smallest = 0 if suppressed_zeros else 1
     if isinstance(cell, str):
         cell = cell.strip()
         if cell == UNKNOWN:
-            return 0, most
+            return 0, max_count
         if match := _COMPARED.fullmatch(cell):
             sign, bound = match[1], int(match[2])
             if sign[0] == "<":
-                return _ordered(least, bound - (sign == "<"), what)
-            return _ordered(bound + (sign == ">"), most, what)
+                return _check_order(smallest, bound - (sign == "<"), what)
+            return _check_order(bound + (sign == ">"), max_count, what)
         if match := _RANGE.fullmatch(cell):
-            return _ordered(int(match[1]), int(match[2]), what)
+            return _check_order(int(match[1]), int(match[2]), what)
         if cell.lower() in SUPPRESSED:
             cell = None
         elif cell.isascii() and cell.replace(",", "").isdigit():
@@ -160,7 +162,7 @@ def count_interval(
             raise InputError(
                 f'{what} is suppressed: say below which count, with threshold = 10 or by writing "<10".'
             )
-        return _ordered(least, threshold - 1, what)
+        return _check_order(smallest, threshold - 1, what)
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
     if isinstance(cell, bool) or not isinstance(cell, int) or cell < 0:
@@ -172,7 +174,7 @@ def count_interval(
     return max(cell - below, 0), cell + above
 
 
-def _ordered(low: int, high: int, what: str) -> tuple[int, int]:
+def _check_order(low: int, high: int, what: str) -> tuple[int, int]:
     if low > high:
         raise InputError(
             f"{what} leaves no count: its threshold is too small, or its ends are in the wrong order."
@@ -194,7 +196,7 @@ def share_interval(
         isinstance(cell, str) and (cell.strip() == UNKNOWN or cell.strip().lower() in SUPPRESSED)
     ):
         return None
-    low, high = printed(cell, decimals=decimals, what=what)
+    low, high = printed_interval(cell, decimals=decimals, what=what)
     if low > 100.0 or high < 0.0:
         raise InputError(f"{what} must lie between 0 and 100.")
     return Interval(max(low, 0.0) / 100.0, min(high, 100.0) / 100.0)
@@ -246,12 +248,12 @@ def _zeros(places: int) -> str:
     return f"0.{'0' * places}" if places else "0"
 
 
-def rounded(value: float, style: str | int | None, decimals: int | None) -> float | str:
+def format_number(value: float, style: str | int | None, decimals: int | None) -> float | str:
     """Return a number as printed: text with the digits of a style, else rounded to decimals, else as it is.
 
     Examples
     --------
-    >>> rounded(32411.2, "0.000e+00", None), rounded(0.12345, 3, None), rounded(0.12345, None, 2), rounded(0.5, None, None)
+    >>> format_number(32411.2, "0.000e+00", None), format_number(0.12345, 3, None), format_number(0.12345, None, 2), format_number(0.5, None, None)
     ('3.241e+04', '0.123', 0.12, 0.5)
     """
     if style is None:
@@ -294,8 +296,8 @@ def digits_in(numbers: Iterable[object], names: Sequence[str]) -> str | dict[str
 
 def bands_in(cells: Iterable[object]) -> list[str]:
     """Return the words that stand for ranges of counts ("<10", "5-9", ">=20"), each once, the narrowest first."""
-    words = {cell.strip() for cell in cells if isinstance(cell, str) and not is_withheld(cell)}
-    ranges = {word: count_interval(word, most=2**62) for word in words}
+    labels = {cell.strip() for cell in cells if isinstance(cell, str) and not is_withheld(cell)}
+    ranges = {word: count_interval(word, max_count=2**62) for word in labels}
     return sorted(
         (word for word, (lo, hi) in ranges.items() if hi > lo),
         key=lambda word: (ranges[word][1] - ranges[word][0], word),
@@ -329,7 +331,7 @@ class Printer:
     @cached_property
     def _ranges(self) -> list[tuple[str, int, int]]:
         return [
-            (band, *count_interval(band, most=2**62, suppressed_zeros=self.suppressed_zeros))
+            (band, *count_interval(band, max_count=2**62, suppressed_zeros=self.suppressed_zeros))
             for band in self.bands
         ]
 
@@ -378,7 +380,7 @@ class Printer:
             raise InputError(f"Output '{self.name}': {key} has a number that is not finite.")
         styles = self.digits.get(key)
         style = styles.get(name) if isinstance(styles, Mapping) else styles
-        return rounded(float(value), style, self.decimals)
+        return format_number(float(value), style, self.decimals)
 
 
 @dataclass(frozen=True)
@@ -475,30 +477,32 @@ class Compared:
         return self.outside == 0 if self.refitted else None
 
 
-def compared(spec: Outputs, codes: Codes, *, tolerance: float = TOLERANCE) -> tuple[Compared, ...]:
+def compare_numbers(
+    spec: Outputs, codes: Codes, *, tolerance: float = TOLERANCE
+) -> tuple[Compared, ...]:
     """Return, for each output, how its numbers computed again compare with what was published."""
     codes = spec.fields.check(codes, may_miss=True)
     results = []
     for output in spec.outputs:
         try:
-            every = tuple(numbers(output, spec.fields, codes))
+            comparisons = tuple(numbers(output, spec.fields, codes))
         except MissingExtraError:
             results.append(
                 Compared(output.name, output.kind, 0, 0, math.nan, math.nan, math.nan, False, ())
             )
             continue
-        errors = [number.error for number in every]
+        errors = [number.error for number in comparisons]
         results.append(
             Compared(
                 output.name,
                 output.kind,
-                len(every),
-                sum(not number.within(tolerance) for number in every),
+                len(comparisons),
+                sum(not number.within(tolerance) for number in comparisons),
                 max(errors, default=0.0),
-                max((number.in_precision(tolerance) for number in every), default=0.0),
+                max((number.in_precision(tolerance) for number in comparisons), default=0.0),
                 float(np.mean(errors)) if errors else 0.0,
                 True,
-                every,
+                comparisons,
             )
         )
     return tuple(results)

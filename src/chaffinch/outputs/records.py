@@ -60,7 +60,7 @@ class TableCoder:
         self._coded: dict[tuple[str, tuple[Scalar, ...]], NDArray[np.int32]] = {}
 
     @classmethod
-    def of(cls, table: Table | TableCoder) -> TableCoder:
+    def from_table(cls, table: Table | TableCoder) -> TableCoder:
         """Return the coder of a table; a coder as it is."""
         return table if isinstance(table, TableCoder) else cls(table)
 
@@ -104,7 +104,7 @@ def codes_of_table(table: Table | TableCoder, fields: OutputDomain) -> CodedReco
     >>> records.codes.tolist(), records.complete.tolist()
     ([[1, 2], [0, 0], [-1, 1]], [True, True, False])
     """
-    coder = TableCoder.of(table)
+    coder = TableCoder.from_table(table)
     _check_names(fields.names, coder.table)
     threshold = fields.threshold
     every = np.empty((coder.table.n_rows, len(fields)), dtype=np.int32)
@@ -143,7 +143,7 @@ def fields_of_table(
     >>> [field.levels for field in fields_of_table(table, ["age", "sex"])]
     [(0.0, 1.0, 2.5), ('f', 'm')]
     """
-    coder = TableCoder.of(table)
+    coder = TableCoder.from_table(table)
     _check_names(names, coder.table)
     by_name = {field.name: field for field in declared}
     return OutputDomain(

@@ -27,7 +27,7 @@ def numbers_of(output: Output, codes: Codes) -> Floats:
         return output.counts(codes).astype(float)
     if output.reported == "coefficients":
         try:
-            params = np.asarray(fitted(output, codes).params, dtype=float)
+            params = np.asarray(fit_system(output, codes).params, dtype=float)
         except (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError):
             return np.full(output.size, np.nan)
         flat = params.T.ravel()
@@ -35,8 +35,8 @@ def numbers_of(output: Output, codes: Codes) -> Floats:
             flat if flat.size == output.size else np.full(output.size, np.nan)
         )  # a class without records has no coefficients
     sums = np.zeros(output.size)
-    for part in np.array_split(codes, max(1, len(codes) * output.size // 4_000_000)):
-        sums += output.contributions(part).sum(axis=0)
+    for chunk in np.array_split(codes, max(1, len(codes) * output.size // 4_000_000)):
+        sums += output.contributions(chunk).sum(axis=0)
     return output.reported(sums)[0] if callable(output.reported) else sums
 
 
@@ -55,33 +55,33 @@ class Observed:
         return bool(np.abs(self.offset).max(initial=0.0) < 1e-9 and (self.weight == 1.0).all())
 
 
-def observed(system: SumSystem, codes: Codes) -> Observed:
+def observe(system: SumSystem, codes: Codes) -> Observed:
     """Return design, label, offset and weight of the records that a regression was made of."""
     assert system.model is not None
-    assert system.at is not None
+    assert system.coefficients is not None
     model = system.model
     weight = np.ones(len(codes))
     for look in system.keep:
-        weight = weight * look.of(codes)[:, 0]
+        weight = weight * look.evaluate(codes)[:, 0]
     rows = np.flatnonzero(weight > 0.0)
     codes, weight = codes[rows], weight[rows]
     width = system.size // model.width
     x = np.zeros((len(codes), width))
     for terms in system.terms:
-        x += terms.of(codes, width)
-    matrix = system.at.reshape(model.width, width).T
+        x += terms.evaluate(codes, width)
+    matrix = system.coefficients.reshape(model.width, width).T
     # What the linear predictor has beyond the terms times their coefficients is an offset.
-    offset = np.sum([look.of(codes) for look in model.eta], axis=0) - x @ matrix
-    return Observed(x, model.label.of(codes)[:, 0], offset, weight)
+    offset = np.sum([look.evaluate(codes) for look in model.eta], axis=0) - x @ matrix
+    return Observed(x, model.label.evaluate(codes)[:, 0], offset, weight)
 
 
-def fitted(
+def fit_system(
     system: SumSystem,
     records: Codes | Observed,
     *,
     from_published: bool = True,
     expected: bool = False,
-    most: int = 200,
+    max_iterations: int = 200,
 ) -> Any:
     """Return the statsmodels result of a regression on these records: the model's own class where there is one, else a GLM.
 
@@ -94,21 +94,30 @@ def fitted(
         import statsmodels.api as sm  # type: ignore[import-untyped]
     except ImportError:
         raise MissingExtraError("Fitting a regression", "statsmodels") from None
-    data = records if isinstance(records, Observed) else observed(system, records)
+    data = records if isinstance(records, Observed) else observe(system, records)
     with warnings.catch_warnings(), np.errstate(all="ignore"), one_blas_thread():
         warnings.simplefilter("ignore")
         if from_published:
             try:
-                return _estimated(sm, system, data, start=system.at, expected=expected, most=most)
+                return _estimate(
+                    sm,
+                    system,
+                    data,
+                    start=system.coefficients,
+                    expected=expected,
+                    max_iterations=max_iterations,
+                )
             except (
                 np.linalg.LinAlgError
             ):  # far from the published coefficients Newton's first step may fail
                 pass
-        return _estimated(sm, system, data, start=None, expected=expected, most=most)
+        return _estimate(
+            sm, system, data, start=None, expected=expected, max_iterations=max_iterations
+        )
 
 
 def estimated_alpha(data: Observed) -> float:
-    """Return alpha of a negative binomial regression (NB2), estimated with its coefficients; raises as `fitted` does."""
+    """Return alpha of a negative binomial regression (NB2), estimated with its coefficients; raises as `fit_system` does."""
     try:
         import statsmodels.api as sm
     except ImportError:
@@ -119,8 +128,14 @@ def estimated_alpha(data: Observed) -> float:
         return float(model.fit(disp=0, maxiter=500).params[-1])
 
 
-def _estimated(
-    sm: Any, system: SumSystem, data: Observed, *, start: Floats | None, expected: bool, most: int
+def _estimate(
+    sm: Any,
+    system: SumSystem,
+    data: Observed,
+    *,
+    start: Floats | None,
+    expected: bool,
+    max_iterations: int,
 ) -> Any:
     """The result of the model's own class where there is one, else of a GLM."""
     model, x, y, plain = system.model, data.x, data.y, data.plain
@@ -134,26 +149,26 @@ def _estimated(
     ):
         kind = sm.Logit if model.family == "logit" else sm.Probit
         return kind(y, x, check_rank=False).fit(
-            disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start
+            disp=0, method="newton", tol=1e-12, maxiter=max_iterations, start_params=start
         )
     if model.family == "poisson" and plain:
         return sm.Poisson(y, x, check_rank=False).fit(
-            disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start
+            disp=0, method="newton", tol=1e-12, maxiter=max_iterations, start_params=start
         )
     if model.family == "multinomial":
         return sm.MNLogit(y, x, check_rank=False).fit(
-            disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start
+            disp=0, method="newton", tol=1e-12, maxiter=max_iterations, start_params=start
         )
     family = FAMILIES[model.family].statsmodels(sm, model.parameter)
     glm = sm.GLM(y, x, family=family, offset=data.offset[:, 0], freq_weights=data.weight)
-    steps = {"tol": 1e-14, "rtol": 1e-13, "tol_criterion": "params", "maxiter": most}
+    steps = {"tol": 1e-14, "rtol": 1e-13, "tol_criterion": "params", "maxiter": max_iterations}
     result = glm.fit(start_params=start, **steps)
     if (
         start is None
         and not (np.abs(glm.score(result.params)) <= 1e-5 * np.abs(x).sum(axis=0)).all()
     ):
         # Few records may throw scoring about; Newton's own steps then find the maximum, and scoring stays there.
-        maximum = glm.fit(method="newton", maxiter=most, disp=0).params
+        maximum = glm.fit(method="newton", maxiter=max_iterations, disp=0).params
         result = glm.fit(start_params=maximum, **steps)
     return result
 
@@ -223,16 +238,22 @@ def spread_at(result: Any, system: SumSystem) -> Floats:
 
     Where records separate the classes an estimate runs off and its own standard error with it: nothing would look far from it.
     """
-    own = np.asarray(result.bse, dtype=float).T.ravel()
+    errors = np.asarray(result.bse, dtype=float).T.ravel()
     if not hasattr(result.model, "hessian") or type(result.model).__name__ == "OLS":
-        return own
+        return errors
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         scale = {"scale": result.scale} if type(result.model).__name__ == "GLM" else {}
         try:
-            at = np.sqrt(
-                np.diag(np.linalg.inv(-np.asarray(result.model.hessian(system.at, **scale))))
+            expected_errors = np.sqrt(
+                np.diag(
+                    np.linalg.inv(-np.asarray(result.model.hessian(system.coefficients, **scale)))
+                )
             )
         except (np.linalg.LinAlgError, ValueError):
-            return own
-    return np.where(np.isfinite(at) & (at > 0.0), np.fmin(own, at), own)
+            return errors
+    return np.where(
+        np.isfinite(expected_errors) & (expected_errors > 0.0),
+        np.fmin(errors, expected_errors),
+        errors,
+    )

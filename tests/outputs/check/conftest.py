@@ -13,7 +13,7 @@ from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.kinds.base import Kind
 from chaffinch.outputs.kinds.table import TableSpec
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.solve.engines import incremental
 
 SIZES = {"a": 5, "b": 4, "c": 3, "d": 2, "y": 3}
@@ -28,7 +28,7 @@ def made_here(spec, *, copies, seed, progress=None):
         first, search = stream.spawn(2)
         start = problem.domain.start(rows, seed=first)
         solved.append(incremental.solve(problem, start, seed=search))
-    seen = [compared(spec, one.codes) for one in solved]
+    seen = [compare_numbers(spec, one.codes) for one in solved]
     fits = [
         OutputFit(
             some[0].name,

@@ -285,7 +285,7 @@ def test_datasets_start_from_margins_as_numbers(check, fields, people_whose_y_fo
     seen.clear()
     uniform = check(recipes_of([mean], numbers), codes, start="uniform", **asked)
     assert seen == [{"b": None, "y": None}] * 2
-    assert uniform.resolved.margins.every == ()
+    assert uniform.resolved.margins.names == ()
     assert all(
         one.prior_marginal.value == 0.0
         for one in uniform.all.measures

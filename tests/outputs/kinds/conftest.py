@@ -14,7 +14,7 @@ import pytest
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.equations import CountTable, SumSystem
 from chaffinch.outputs.evolve import EvolvedCopy, evolve_spec
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.solve.process import Engines
 from chaffinch.outputs.solve.settings import EvolveSettings
 
@@ -106,7 +106,7 @@ def broken(spec: Outputs, codes: np.ndarray, *, slack: float = 1e-9) -> list[str
     if (
         not found and slack < 1e-6
     ):  # then the numbers computed again, by other code, are those that were published
-        assert all(one.within for one in compared(spec, codes))
+        assert all(one.within for one in compare_numbers(spec, codes))
     return found
 
 
@@ -125,7 +125,7 @@ def agrees() -> Callable[..., None]:
             assert np.ravel(numbers[key]) == pytest.approx(np.ravel(number), rel=rel, abs=1e-12), (
                 key
             )
-        assert all(one.within for one in compared(computed, codes))
+        assert all(one.within for one in compare_numbers(computed, codes))
         assert broken(computed, codes, slack=1e-7) == []
         assert computed.problem().outputs
         return computed

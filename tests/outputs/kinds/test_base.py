@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from chaffinch._base.errors import InputError
 from chaffinch.cli.app import app
-from chaffinch.outputs.cells import Crossing, column_numbers, crossed
+from chaffinch.outputs.cells import CrossClassification, column_numbers, cross_classify
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, read_outputs, recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
@@ -33,7 +33,7 @@ from chaffinch.outputs.kinds.base import (
     Variable,
     groups_of,
 )
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.rules import Policy, check_rules
 from chaffinch.outputs.rules.cell_counts import COUNT, CellCounter, CellCounts
 from chaffinch.outputs.rules.evidence import Counts
@@ -58,7 +58,7 @@ class AboveSpec(OutputSpec):
     kind: Literal["count-above"] = "count-above"
     variable: Variable
     bound: float
-    count: Annotated[int | None, Statistic(presence="required", whole=True)] = None
+    count: Annotated[int | None, Statistic(presence="required", is_whole=True)] = None
 
     def _step(self, fields: OutputDomain) -> tuple[int, Any]:
         field = fields[self.variable]
@@ -76,7 +76,9 @@ class AboveSpec(OutputSpec):
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         return [
             counter.tally(
-                "cells", Crossing((self._step(counter.domain),), (("above",),)), quantities=[COUNT]
+                "cells",
+                CrossClassification((self._step(counter.domain),), (("above",),)),
+                quantities=[COUNT],
             )
         ]
 
@@ -112,7 +114,7 @@ def test_a_toy_kind_is_read_computed_and_judged(toy: Kind, file: Path) -> None:
         "bound": 3,
         "count": 3,
     }
-    assert [one.within for one in compared(spec, codes)] == [False, False]
+    assert [one.within for one in compare_numbers(spec, codes)] == [False, False]
     report = check_rules(recipes.only(["old"]), codes, Policy())
     assert next((one.rule, one.status, one.statbarn, one.where) for one in report) == (
         "threshold",
@@ -256,7 +258,7 @@ def test_a_part_without_values_can_have_no_records() -> None:
         [""],
         AGES.with_rows(6),
         0,
-        crossed([], {}, AGES, output="t"),
+        cross_classify([], {}, AGES, output="t"),
         read_filter(None, AGES, output="t"),
     )
     beyond = (group.values > 9).astype(int)

@@ -15,7 +15,7 @@ from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.chi_square import ChiSquare
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = OutputDomain(
@@ -67,7 +67,7 @@ def test_numbers_are_those_of_scipy(counts: list[int]) -> None:
     assert numbers["cramers_v"] == pytest.approx(
         np.sqrt(statistic / (table.sum() * (min(full.shape) - 1))), abs=1e-9
     )
-    assert all(one.within for one in compared(computed, codes))
+    assert all(one.within for one in compare_numbers(computed, codes))
     systems = {one.name: one for one in computed.problem().outputs}
     assert list(systems) == ["t: statistic", "t: p_value", "t: cramers_v"]
     for system in systems.values():
@@ -101,7 +101,7 @@ def test_yates_correction_is_that_of_scipy(counts: list[int]) -> None:
     assert numbers["counts"] == table.tolist()
     value = ChiSquare((2, 2), correction=True)(table.ravel().astype(float))[0]
     assert value == pytest.approx([statistic], abs=1e-6)
-    assert all(one.within for one in compared(computed, records(table)))
+    assert all(one.within for one in compare_numbers(computed, records(table)))
 
 
 def test_the_correction_is_for_tables_of_two_by_two() -> None:

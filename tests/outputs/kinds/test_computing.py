@@ -21,7 +21,7 @@ from chaffinch._base.errors import InputError, MissingExtraError
 from chaffinch.outputs.document import Outputs, read_outputs, recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds import KINDS
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = tomllib.loads(
@@ -41,7 +41,10 @@ def documented() -> Outputs:
 
 
 def intervals(spec: Outputs, codes: Any) -> dict[str, list[tuple[str, float, float]]]:
-    return {one.name: [(n.name, n.lo, n.hi) for n in one.numbers] for one in compared(spec, codes)}
+    return {
+        one.name: [(n.name, n.lo, n.hi) for n in one.numbers]
+        for one in compare_numbers(spec, codes)
+    }
 
 
 def same_numbers(made: Outputs, codes: Any) -> Outputs:
@@ -53,7 +56,7 @@ def same_numbers(made: Outputs, codes: Any) -> Outputs:
         json.loads(json.dumps({**head, "columns": columns, "outputs": entries}))
     )
     spec.problem()  # the engines can read it, too
-    for one in compared(spec, codes):
+    for one in compare_numbers(spec, codes):
         assert one.within, (one.name, [n for n in one.numbers if not n.within()])
     return spec
 

@@ -11,7 +11,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.cox import PartialLikelihood, RiskSums
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.rules import Policy, check_entries
 
 FORMULA = "wife_age ~ num_children + C(wife_religion) + C(standard_of_living)"
@@ -61,9 +61,9 @@ def test_numbers_are_those_of_r(cmc: Any, ties: str) -> None:
         "n": 1473,
     }
     spec = cmc.spec(entry)
-    (again,) = compared(spec, cmc.codes())
+    (again,) = compare_numbers(spec, cmc.codes())
     assert (again.within, again.size) == (True, 8)
-    (other,) = compared(spec, cmc.shuffled("num_children"))
+    (other,) = compare_numbers(spec, cmc.shuffled("num_children"))
     assert not other.within
 
 

@@ -14,7 +14,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.cli.app import app
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = OutputDomain((OutputColumn("x", tuple(range(10))), OutputColumn("y", tuple(range(10)))))
@@ -31,7 +31,7 @@ def test_points_that_few_people_have_fail() -> None:
     assert check_entries([{**SCATTER, "where": "x < 2"}], FIELDS, codes, Policy()).worst == "pass"
     computed = recipes_of([SCATTER], FIELDS).computed(codes)
     assert computed.outputs[0].to_dict()["points"] == 3
-    assert all(one.within for one in compared(computed, codes))
+    assert all(one.within for one in compare_numbers(computed, codes))
 
 
 # R 4.2.2: quantile(resid(lm(num_children ~ wife_age + factor(wife_education), d)))
@@ -50,7 +50,7 @@ def test_residuals_are_those_of_r(cmc: Any) -> None:
         10.8363257139371,
     ]
     assert computed.outputs[0].to_dict()["values"] == pytest.approx(wanted, abs=1e-9)
-    assert all(one.within for one in compared(computed, cmc.codes()))
+    assert all(one.within for one in compare_numbers(computed, cmc.codes()))
 
 
 def test_the_ends_of_residuals_are_one_persons() -> None:

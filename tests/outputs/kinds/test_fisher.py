@@ -16,7 +16,7 @@ from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.fisher import FisherExact
-from chaffinch.outputs.kinds.formulas import scaled
+from chaffinch.outputs.kinds.formulas import scale_number
 from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = OutputDomain((OutputColumn("A", ("a", "b")), OutputColumn("B", ("x", "y"))))
@@ -86,7 +86,7 @@ def test_all_tables_with_the_same_margins(counts: list[int], alternative: Any) -
     computed = recipes_of([{**TEST, "alternative": alternative}], FIELDS).computed(records(counts))
     (system,) = computed.problem(max(n, 1)).outputs
     value = system.reported(system.contributions(records(counts)).sum(axis=0))[0]  # type: ignore[union-attr,operator]
-    assert value == pytest.approx([scaled("p_value", sum(near))[0]], abs=1e-5)
+    assert value == pytest.approx([scale_number("p_value", sum(near))[0]], abs=1e-5)
 
 
 def test_what_a_search_sees_points_the_right_way() -> None:

@@ -15,7 +15,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.grouped import random_intercept
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = OutputDomain(
@@ -98,8 +98,8 @@ def test_a_mixed_model_by_its_likelihood() -> None:
         np.sqrt(np.diag(np.linalg.inv(information))),
         rtol=2e-3,
     )
-    assert compared(computed, codes)[0].within
-    assert not compared(computed, pupils(2))[0].within
+    assert compare_numbers(computed, codes)[0].within
+    assert not compare_numbers(computed, pupils(2))[0].within
     restricted = recipes_of([{**recipe, "reml": True}], FIELDS).computed(codes).outputs[0].to_dict()
     assert float(restricted["group_variance"]) > float(
         numbers["group_variance"]
@@ -175,7 +175,7 @@ def test_gee_of_a_linear_model(correlation: str) -> None:
                 np.einsum("gip,ij,gj->p", blocks, cover, y.reshape(12, 20)),
             )
         np.testing.assert_allclose(coefficients, b, atol=1e-4)
-    assert compared(computed, codes)[0].within
+    assert compare_numbers(computed, codes)[0].within
     assert spec.rules_only == {"o": "this kind has no equations"}
 
 

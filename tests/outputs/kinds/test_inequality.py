@@ -13,7 +13,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = OutputDomain((OutputColumn("g", ("a", "b")), OutputColumn("x", tuple(range(30)))))
@@ -59,7 +59,7 @@ def test_pairs_and_shares_one_by_one(numbers: list[int], p: float) -> None:
     whole = int(p * n)
     held = x[:whole].sum() + (p * n - whole) * (x[whole] if whole < n else 0.0)
     assert curve["values"] == pytest.approx([held / x.sum()], abs=1e-9)
-    assert all(one.within for one in compared(computed, codes))
+    assert all(one.within for one in compare_numbers(computed, codes))
     for system in computed.problem(n).outputs:
         value = system.reported(system.contributions(codes).sum(axis=0))[0]  # type: ignore[union-attr,operator]
         assert value == pytest.approx(0.5 * (system.lo + system.hi), abs=1e-9)

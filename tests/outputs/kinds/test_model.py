@@ -19,7 +19,7 @@ from chaffinch.outputs.kinds.model import (
     joint_columns,
     upper,
 )
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 
 FIELDS = OutputDomain(
     (
@@ -69,18 +69,18 @@ def test_a_fit_that_fails_gives_no_number_and_other_records_other_ones(
 ) -> None:
     output = model(standard_errors=True, loglik=True, decimals=6).computed(FIELDS, CODES)
     spec = Outputs(FIELDS, (output,), 200)
-    assert compared(spec, CODES)[0].within
-    assert not compared(spec, FIELDS.start(200, seed=2))[0].within
+    assert compare_numbers(spec, CODES)[0].within
+    assert not compare_numbers(spec, FIELDS.start(200, seed=2))[0].within
     monkeypatch.setattr(
         type(output), "fitted", lambda *_: (_ for _ in ()).throw(InputError("nothing to be had."))
     )
-    (none,) = compared(spec, CODES)
+    (none,) = compare_numbers(spec, CODES)
     assert (none.outside, none.size) == (5, 5)
     with pytest.raises(
         InputError,
         match=r"Output 'm' cannot be computed on the first fold: nothing to be had. Merge levels",
     ):
-        model().computed(FIELDS, CODES, part="the first fold")
+        model().computed(FIELDS, CODES, source="the first fold")
     monkeypatch.setattr(
         type(output), "fitted", lambda *_: ModelFit(np.array([np.nan, 1.0]), np.ones(2))
     )
@@ -96,7 +96,7 @@ def test_a_fit_that_fails_gives_no_number_and_other_records_other_ones(
         "fitted",
         lambda *_: (_ for _ in ()).throw(MissingExtraError("Fitting", "statsmodels")),
     )
-    assert compared(spec, CODES)[0].refitted is False
+    assert compare_numbers(spec, CODES)[0].refitted is False
 
 
 @pytest.mark.parametrize(
@@ -156,12 +156,12 @@ def test_joint_levels_have_the_design_of_records() -> None:
     formula = read_formula("y ~ a*x + offset(log(x))", fields)
     columns = joint_columns(formula, 0)
     assert columns == (0, 1, 3)
-    joint = JointLevels.of(formula, fields.with_rows(10), columns)
+    joint = JointLevels.from_formula(formula, fields.with_rows(10), columns)
     codes = fields.start(40, seed=1)
     terms = joint.terms(np.c_[joint.x, joint.offset])
-    theirs = np.sum([one.of(codes, formula.size) for one in formula.terms], axis=0)
+    theirs = np.sum([one.evaluate(codes, formula.size) for one in formula.terms], axis=0)
     np.testing.assert_allclose(
-        terms.of(codes, 5), np.c_[theirs, np.log(fields["x"].values[codes[:, 3]])]
+        terms.evaluate(codes, 5), np.c_[theirs, np.log(fields["x"].values[codes[:, 3]])]
     )
     assert JointLevels.too_many(fields, columns, 10) == ""
     assert "too many combinations" in JointLevels.too_many(fields, columns, 10**6)

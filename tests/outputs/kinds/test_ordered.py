@@ -12,7 +12,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.domain import OutputDomain
 from chaffinch.outputs.kinds.ordered import ordered_parts
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.rules import check_entries
 
 FORMULA = "wife_education ~ wife_age + media_exposure + C(wife_religion)"
@@ -102,7 +102,7 @@ def test_numbers_are_those_of_r_and_records_satisfy_them(
         "n": 1473,
     }
     spec = cmc.spec(entry)
-    (again,) = compared(spec, cmc.codes())
+    (again,) = compare_numbers(spec, cmc.codes())
     assert (again.within, again.size) == (True, 9)
     assert check(spec, cmc.codes()) == []
     assert check(spec, cmc.shuffled("wife_age")) == ["o0"]

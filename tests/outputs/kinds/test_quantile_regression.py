@@ -14,7 +14,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.quantile_regression import tilted_loss
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = OutputDomain(
@@ -74,14 +74,14 @@ def test_published_coefficients_are_the_datas_where_no_others_do_better() -> Non
         ({**named, "x": named["x"] + 0.5}, False),
     ):
         (output,) = recipes_of([entry(coefficients=numbers, n=300)], FIELDS).outputs
-        assert compared(Outputs(FIELDS, (output,), 300), codes)[0].within is within
+        assert compare_numbers(Outputs(FIELDS, (output,), 300), codes)[0].within is within
     # A median between two records: everything from one to the other is as good.
     two = np.array([[0, 0, 10], [0, 0, 20]] * 10, dtype=np.int32)
     for middle, within in ((10.0, True), (13.0, True), (20.0, True), (22.0, False)):
         spec = recipes_of(
             [entry(formula="y ~ 1", at=0.5, coefficients={"Intercept": middle})], FIELDS
         )
-        assert compared(Outputs(FIELDS, spec.outputs, 20), two)[0].within is within
+        assert compare_numbers(Outputs(FIELDS, spec.outputs, 20), two)[0].within is within
 
 
 def test_it_is_for_rules_only_and_rules_see_exact_labels() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.rules import Policy, check_entries
 
 BY = {"of": "num_children", "by": ["media_exposure"]}
@@ -83,7 +83,7 @@ def test_pairs_counted_one_by_one(seed: int) -> None:
     assert (one["statistic"], one["auc"]) == pytest.approx(
         (pairs, pairs / (len(first) * len(second)))
     )
-    assert all(each.within for each in compared(computed, codes))
+    assert all(each.within for each in compare_numbers(computed, codes))
     for system in computed.problem(30).outputs:
         value = system.reported(system.contributions(codes).sum(axis=0))[0]  # type: ignore[union-attr,operator]
         assert value == pytest.approx(0.5 * (system.lo + system.hi), abs=1e-6)
@@ -110,7 +110,7 @@ def test_a_dataset_evolves_from_a_statistic(evolved: Any, key: str, seed: int) -
         codes
     )
     copy = evolved(published, seed=seed, proposals=400_000)
-    assert all(one.within for one in compared(published, copy.codes))
+    assert all(one.within for one in compare_numbers(published, copy.codes))
 
 
 def test_of_columns_with_too_many_values_only_the_rules_are_checked() -> None:
@@ -120,7 +120,7 @@ def test_of_columns_with_too_many_values_only_the_rules_are_checked() -> None:
     recipes = recipes_of([entry, {"name": "t", "kind": "table", "by": ["g"]}], fields)
     computed = recipes.computed(codes)
     assert computed.searched.names == ("t",)
-    assert all(one.within for one in compared(computed, codes))
+    assert all(one.within for one in compare_numbers(computed, codes))
     with pytest.raises(InputError, match="There are no outputs to search for"):
         recipes.only(["m"]).searched  # noqa: B018
 

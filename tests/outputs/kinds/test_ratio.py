@@ -13,7 +13,7 @@ from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.ratio import Ratios
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = OutputDomain(
@@ -37,7 +37,7 @@ def agrees(study: Any, check: Any, entry: dict[str, Any], wanted: Any) -> Output
     published = Outputs(fields, computed.outputs, len(codes))
     assert check(published, codes) == []
     assert check(published, study.shuffled(entry["of"])) == ["o0"]
-    assert all(one.within for one in compared(published, codes))
+    assert all(one.within for one in compare_numbers(published, codes))
     assert contradictions(published) == []
     return published
 

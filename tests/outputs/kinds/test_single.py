@@ -18,8 +18,8 @@ from chaffinch.outputs.kinds.formulas import (
     Formulas,
     GroupFormulas,
     at_least,
-    scaled,
-    scaled_interval,
+    scale_interval,
+    scale_number,
 )
 from chaffinch.outputs.kinds.single import once
 from chaffinch.outputs.numbers import Interval
@@ -73,24 +73,24 @@ def test_derivatives_by_hand() -> None:
 
 @given(st.floats(1e-12, 1.0))
 def test_a_p_value_becomes_the_size_of_a_normal_statistic(p: float) -> None:
-    z, slope = scaled("p_value", p)
+    z, slope = scale_number("p_value", p)
     assert 2.0 * norm.sf(z) == pytest.approx(p, rel=1e-9)
     h = 1e-6 * p
     assert slope == pytest.approx(
-        (scaled("p_value", p + min(h, 1 - p))[0] - scaled("p_value", p - h)[0])
+        (scale_number("p_value", p + min(h, 1 - p))[0] - scale_number("p_value", p - h)[0])
         / (h + min(h, 1 - p)),
         rel=2e-3,
     )
 
 
 def test_intervals_keep_their_order() -> None:
-    low, high = scaled_interval("p_value", Interval(0.0, 0.001))
+    low, high = scale_interval("p_value", Interval(0.0, 0.001))
     assert high > 37.0
     assert low == pytest.approx(3.2905, abs=1e-4)
-    assert scaled_interval("odds_ratio", Interval(0.5, 2.0)) == pytest.approx(
+    assert scale_interval("odds_ratio", Interval(0.5, 2.0)) == pytest.approx(
         (-np.log(2), np.log(2))
     )
-    assert scaled_interval("statistic", Interval(1.0, 2.0)) == (1.0, 2.0)
+    assert scale_interval("statistic", Interval(1.0, 2.0)) == (1.0, 2.0)
 
 
 FIELDS = OutputDomain((OutputColumn("g", ("a", "b", "c")), OutputColumn("x", tuple(range(6)))))

@@ -14,7 +14,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.rules import Policy, check_entries
 
 BY = {"of": "num_children", "by": ["media_exposure"]}
@@ -153,7 +153,7 @@ def test_a_dataset_evolves_from_a_test(evolved: Any) -> None:
     }
     published = recipes_of([entry], FIELDS).computed(codes)
     copy = evolved(published, proposals=400_000)
-    assert all(one.within for one in compared(published, copy.codes))
+    assert all(one.within for one in compare_numbers(published, copy.codes))
 
 
 def test_rules_on_the_groups_behind_it() -> None:

@@ -13,7 +13,7 @@ from scipy.stats import wilcoxon
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 
 FIELDS = OutputDomain((OutputColumn("x", tuple(range(9))), OutputColumn("y", tuple(range(9)))))
 TEST = {"name": "w", "kind": "wilcoxon", "of": "x", "paired": "y"}
@@ -77,7 +77,7 @@ def test_walsh_averages_counted_one_by_one(seed: int) -> None:
     walsh = d[i] + d[j]
     assert numbers["statistic"] == pytest.approx((walsh > 0).sum() + 0.5 * (walsh == 0).sum())
     assert numbers["smaller"] == pytest.approx(wilcoxon(d, method="asymptotic").statistic)
-    assert all(each.within for each in compared(computed, codes))
+    assert all(each.within for each in compare_numbers(computed, codes))
     for system in computed.problem(30).outputs:
         value = system.reported(system.contributions(codes).sum(axis=0))[0]  # type: ignore[union-attr,operator]
         assert value == pytest.approx(0.5 * (system.lo + system.hi), abs=1e-6)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.readers.statsmodels import spec_of
 
 CMC = Path(__file__).parents[3] / "examples" / "data" / "cmc.csv"
@@ -43,4 +43,6 @@ def satisfying():
 def satisfied(frame, entry, rows=None):
     """Whether records satisfy an entry, numbers computed again by `refit`."""
     spec = spec_of(COLUMNS, [entry], rows=len(frame))
-    return compared(spec, spec.fields.codes({name: frame[name].tolist() for name in frame}))[0]
+    return compare_numbers(spec, spec.fields.codes({name: frame[name].tolist() for name in frame}))[
+        0
+    ]

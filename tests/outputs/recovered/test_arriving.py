@@ -67,8 +67,8 @@ def test_standard_errors_are_those_at_the_fitted_coefficients(records):
         state.drifts(),
         np.array([fit.params[name] for name in ("Intercept", "g[T.b]", "g[T.c]", "x")]),
     )
-    assert state.systems[0].at is not None
-    foretold = read()[0] + drifts[1][1][0] @ (shift - state.systems[0].at)
+    assert state.systems[0].coefficients is not None
+    foretold = read()[0] + drifts[1][1][0] @ (shift - state.systems[0].coefficients)
     assert abs(foretold - wanted[0]) < 0.1 * gap
     for _ in range(3):  # each time a Newton step
         assert state.recentre_models()

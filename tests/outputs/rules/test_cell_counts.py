@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.cells import crossed
+from chaffinch.outputs.cells import cross_classify
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.rules import Policy, check_entries
@@ -158,7 +158,7 @@ def counter(codes: Any, **entry: Any) -> CellCounter:
 )
 def test_counts_are_those_of_plain_counting(rows: Any, where: Any) -> None:
     counting = counter(np.array(rows, dtype=np.int32), where=where)
-    table = counting.tally("cells", crossed(["A", "B"], {}, FIELDS, output="t"))
+    table = counting.tally("cells", cross_classify(["A", "B"], {}, FIELDS, output="t"))
     for a in range(3):
         for b in range(2):
             cell = 2 * a + b

@@ -76,13 +76,21 @@ def random_system(
     model = None
     if family:
         eta = (*(t.times(coefficients) for t in terms), offset)
-        model = RegressionModel(family, eta, labels(family), part=part, parameter=0.7)
+        model = RegressionModel(family, eta, labels(family), quantity=part, parameter=0.7)
     size = n_equations * (model.width if model else 1)
     middle, half = rng.normal(0.0, 1.0, size), rng.choice([0.0, 0.3], size)
     if family and part == "score":
         at = coefficients.T.ravel()
         return SumSystem(
-            name, size, terms, at - half, at + half, model, keep, reported="coefficients", at=at
+            name,
+            size,
+            terms,
+            at - half,
+            at + half,
+            model,
+            keep,
+            reported="coefficients",
+            coefficients=at,
         )
     return SumSystem(
         name,
@@ -142,7 +150,10 @@ def simulated(seed: int) -> tuple[Codes, tuple[Terms, ...]]:
 
 
 def estimated(family: FamilyName, codes: Codes, terms: tuple[Terms, ...]) -> NDArray[np.float64]:
-    x, y = np.sum([t.of(codes, 5) for t in terms], axis=0), labels(family).of(codes)[:, 0]
+    x, y = (
+        np.sum([t.evaluate(codes, 5) for t in terms], axis=0),
+        labels(family).evaluate(codes)[:, 0],
+    )
     models = {
         "gaussian": lambda: sm.OLS(y, x).fit(),
         "logit": lambda: sm.Logit(y, x).fit(disp=0, tol=1e-12),

@@ -124,7 +124,7 @@ def brute_force(seed, *, rows, population, generations, best):
             b = b + np.linalg.solve(
                 (design * (p * (1 - p))[:, None]).T @ design, design.T @ (codes[:, 0] - p)
             )
-        return ((b - problem.outputs[0].at) ** 2).mean()
+        return ((b - problem.outputs[0].coefficients) ** 2).mean()
 
     living = [COLUMNS.start(rows, seed=rng) for _ in range(population)]
     errors = [error(codes) for codes in living]
@@ -161,7 +161,7 @@ def test_it_gets_as_far_as_the_algorithm_by_brute_force():
         solved = solve(
             problem, COLUMNS.start(rows, seed=1_000 + seed), seed=seed, settings=settings
         )
-        apart = numbers_of(problem.outputs[0], solved.codes) - problem.outputs[0].at
+        apart = numbers_of(problem.outputs[0], solved.codes) - problem.outputs[0].coefficients
         ours.append(np.log((apart**2).mean()))
         theirs.append(np.log(brute_force(seed, rows=rows, population=6, generations=n, best=2)))
     error = np.sqrt((np.var(ours, ddof=1) + np.var(theirs, ddof=1)) / runs)
@@ -185,7 +185,8 @@ def test_a_small_problem_is_reached_and_refitted(fitness, survival):
     solved = solve(problem, COLUMNS.start(150, seed=1), seed=2, settings=settings)
     assert solved.reached
     assert (
-        np.abs(numbers_of(problem.outputs[0], solved.codes) - problem.outputs[0].at).max() <= 0.02
+        np.abs(numbers_of(problem.outputs[0], solved.codes) - problem.outputs[0].coefficients).max()
+        <= 0.02
     )
     assert 1 <= problem.outputs[1].counts(solved.codes)[1] <= 9
     assert solved.trace[-1].objective < solved.trace[0].objective
@@ -327,7 +328,7 @@ def test_each_rank_has_its_chance(rule, size):
 
 def by_refit(problem, codes):
     """The paper's error: statsmodels fits, numpy takes the mean of the squares."""
-    apart = numbers_of(problem.outputs[0], codes) - problem.outputs[0].at
+    apart = numbers_of(problem.outputs[0], codes) - problem.outputs[0].coefficients
     return float((apart**2).mean())
 
 
@@ -382,7 +383,7 @@ def test_the_measure_is_renewed_only_where_it_went_astray():
     np.testing.assert_array_equal(fitness.candidate_errors(population, children=False), before)
     assert fitness.renew(population, 5)  # another one, in which nothing depends on anything
     assert not any(fitness.renew(population, 5) for _ in range(60))
-    exact = numbers_of(problem.outputs[0], population.dataset(5)) - problem.outputs[0].at
+    exact = numbers_of(problem.outputs[0], population.dataset(5)) - problem.outputs[0].coefficients
     off = problem.outputs[1].counts(population.dataset(5)) - np.array([[300, 1, 60], [310, 9, 200]])
     wanted = ((exact**2).sum() + (np.maximum(np.maximum(-off[0], off[1]), 0) ** 2).sum()) / 5
     assert fitness.candidate_errors(population, children=False)[5] == pytest.approx(
@@ -394,7 +395,7 @@ def test_errors_of_outputs_are_those_at_the_fit():
     """Not to first order from the published coefficients: there the mean error of this start would be a fifth too small."""
     problem = Problem(COLUMNS, (logit(0.0, at=(2.5, -0.6)),))
     codes = COLUMNS.start(800, seed=1)
-    exact = np.abs(numbers_of(problem.outputs[0], codes) - problem.outputs[0].at).mean()
+    exact = np.abs(numbers_of(problem.outputs[0], codes) - problem.outputs[0].coefficients).mean()
     assert FromSums(problem).errors(codes)[0].mean == pytest.approx(exact, rel=0.01)
     assert abs(State(problem, codes).errors()[0].mean / exact - 1.0) > 0.05
 

@@ -154,8 +154,8 @@ def test_small_datasets_meet_many_digits_by_several_moves_at_once(problems: Modu
     )
     full = np.asarray(
         sm.Logit(
-            problems.labels("logit").of(original)[:, 0],
-            np.sum([t.of(original, 3) for t in terms], axis=0),
+            problems.labels("logit").evaluate(original)[:, 0],
+            np.sum([t.evaluate(original, 3) for t in terms], axis=0),
         )
         .fit(disp=0)
         .params
@@ -173,8 +173,8 @@ def test_small_datasets_meet_many_digits_by_several_moves_at_once(problems: Modu
     )
     assert solved.reached
     x, y = (
-        np.sum([t.of(solved.codes, 3) for t in terms], axis=0),
-        problems.labels("logit").of(solved.codes)[:, 0],
+        np.sum([t.evaluate(solved.codes, 3) for t in terms], axis=0),
+        problems.labels("logit").evaluate(solved.codes)[:, 0],
     )
     np.testing.assert_array_equal(
         np.round(sm.Logit(y, x).fit(disp=0, tol=1e-12).params, 4), np.round(full, 4)

@@ -151,7 +151,7 @@ def test_a_small_problem_is_reached_and_refitted():
     solved = maxent.solve(problem, start, seed=3)
     assert solved.reached
     system = problem.outputs[0]
-    assert np.abs(numbers_of(system, solved.codes) - system.at).max() <= 5e-4
+    assert np.abs(numbers_of(system, solved.codes) - system.coefficients).max() <= 5e-4
     for one in problem.outputs[1:]:
         np.testing.assert_array_equal(one.counts(solved.codes), one.lo)
     assert solved.trace[-1].seconds <= solved.seconds

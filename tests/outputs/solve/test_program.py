@@ -65,8 +65,8 @@ def test_information_is_the_hessian_of_statsmodels(
     )
     codes = problems.COLUMNS.start(60, seed=2)
     state = State(Problem(problems.COLUMNS, (system,)), codes)
-    x = np.sum([t.of(codes, 3) for t in terms], axis=0)
-    y = problems.labels(family).of(codes)[:, 0]
+    x = np.sum([t.evaluate(codes, 3) for t in terms], axis=0)
+    y = problems.labels(family).evaluate(codes)[:, 0]
     families = {
         "logit": sm.families.Binomial(),
         "probit": sm.families.Binomial(sm.families.links.Probit()),

@@ -17,8 +17,8 @@ def test_the_first_order_error_is_what_a_refit_finds(problems: ModuleType) -> No
     terms = problems.random_terms(rng, 3)
     codes = problems.COLUMNS.start(2_000, seed=3)
     x, y = (
-        np.sum([t.of(codes, 3) for t in terms], axis=0),
-        problems.labels("probit").of(codes)[:, 0],
+        np.sum([t.evaluate(codes, 3) for t in terms], axis=0),
+        problems.labels("probit").evaluate(codes)[:, 0],
     )
     estimate = sm.Probit(y, x).fit(disp=0).params
     near = estimate + np.array([1e-3, -2e-3, 1e-3])

@@ -19,7 +19,7 @@ from ..contradictions import contradictions
 from ..document import Outputs
 from ..domain import Codes, OutputDomain
 from ..margins import KnownMargins
-from ..numbers import Compared, compared
+from ..numbers import Compared, compare_numbers
 from ..rules import Policy, RuleReport, check_rules
 from ..rules.check import not_assessed_by_any
 from ..rules.findings import statbarn_of
@@ -232,7 +232,7 @@ def compare_published(recipes: Outputs, codes: Codes) -> PublishedNumbers:
         try:
             records = recipes[name].own_records(recipes.fields, codes)
             spec = recipes.only([name]).published(rows=len(records))
-            (comparison,) = compared(spec, records)
+            (comparison,) = compare_numbers(spec, records)
             if comparison.within is False and (
                 reading := spec.outputs[0].other_reading(
                     spec.outputs[0].sample(spec.fields, records)

@@ -115,7 +115,7 @@ class CheckInputs:
 
 def columns_of_data(data: Table | TableCoder | Codes) -> tuple[str, ...]:
     """Return the names of all columns of the records; none for codes."""
-    return () if isinstance(data, np.ndarray) else tuple(TableCoder.of(data).table.columns)
+    return () if isinstance(data, np.ndarray) else tuple(TableCoder.from_table(data).table.columns)
 
 
 def codes_of_records(

@@ -441,7 +441,7 @@ def start_sentence(margins: KnownMargins) -> str:
     >>> start_sentence(KnownMargins(published=("sex",), assumed=("age", "area")))
     "Datasets start from how often each level occurs: as published for 'sex'; the attacker was assumed to know it of 'age', 'area'."
     """
-    if not margins.every:
+    if not margins.names:
         return "Datasets start with every level as often as any other: the attacker was assumed to know nothing but the outputs."
     known, assumed = (
         join_names([f"'{name}'" for name in names])

@@ -41,7 +41,7 @@ from ..._base.checks import check_name, check_whole
 from ..._base.errors import InputError
 from ..._base.masking import HIDDEN
 from ..._base.registry import Registry
-from ..cells import Crossing, Step, crossed, table_of_counts
+from ..cells import CrossClassification, Step, cross_classify, table_of_counts
 from ..domain import MAX_ROWS, Codes, Floats, OutputDomain
 from ..equations import Output, Reading, SumSystem, Terms
 from ..filters import Filter, read_filter
@@ -55,7 +55,7 @@ from ..numbers import (
     count_interval,
     digits_in,
     is_withheld,
-    printed,
+    printed_interval,
 )
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts, judge
@@ -77,20 +77,20 @@ class Statistic:
     """A key that holds numbers, as a kind declares it: `key: Annotated[Any, Statistic("the p-value")] = None`.
 
     `label` is what messages call the number. `presence`: `optional` ones may be announced, `main` ones make an output one with numbers,
-    without a `required` one such an output cannot be read. `default`: a recipe that announces nothing publishes it. `whole`: degrees of freedom
-    and other whole numbers that are no counts of people. `part`: another kind of output has these numbers (`single.py`).
+    without a `required` one such an output cannot be read. `default`: a recipe that announces nothing publishes it. `is_whole`: degrees of freedom
+    and other whole numbers that are no counts of people. `is_part`: another kind of output has these numbers (`single.py`).
     """
 
     label: str = ""
     presence: Literal["optional", "main", "required"] = "optional"
     default: bool = False
-    whole: bool = False
-    part: bool = False
+    is_whole: bool = False
+    is_part: bool = False
 
     @property
     def style(self) -> NumberStyle:
         """Of which style the number is."""
-        return "whole" if self.whole else "number"
+        return "whole" if self.is_whole else "number"
 
 
 class ColumnKey:
@@ -166,12 +166,13 @@ class PartialSpec(BaseModel):
         self, *, drop: Iterable[str] = (), announced: Mapping[str, Any] | None = None, **values: Any
     ) -> Self:
         """Return the same with some keys dropped and some set."""
-        gone = [key for key in drop if key in type(self).model_fields and key not in values]
+        dropped = [key for key in drop if key in type(self).model_fields and key not in values]
         defaults = {
-            key: type(self).model_fields[key].get_default(call_default_factory=True) for key in gone
+            key: type(self).model_fields[key].get_default(call_default_factory=True)
+            for key in dropped
         }
         spec = self.model_copy(update={**defaults, **values})
-        spec.model_fields_set.difference_update(gone)
+        spec.model_fields_set.difference_update(dropped)
         spec._announced = dict(self._announced if announced is None else announced)
         return spec
 
@@ -219,7 +220,7 @@ class Sample:
     domain: OutputDomain
     codes: Codes
     inside: Codes
-    part: str = "the data"  # What the records are, for messages: "the first fold"
+    source: str = "the data"  # What the records are, for messages: "the first fold"
 
     @property
     def fields(self) -> OutputDomain:
@@ -253,7 +254,7 @@ class NumberBlock:
         """Return numbers, one for each name, as the output's entry has them."""
         if self.shape is None:
             return {self.field or self.key: dict(zip(self.names, numbers, strict=True))}
-        return {self.field or self.key: nested(numbers, self.shape)}
+        return {self.field or self.key: nest(numbers, self.shape)}
 
     def placeholders(self) -> dict[str, Any]:
         """Return an entry with some numbers or other."""
@@ -369,7 +370,7 @@ class OutputSpec(PartialSpec):
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that it is about, those of filters and formulas apart."""
-        return tuple(_words(getattr(self, key) for key in self.column_keys))
+        return tuple(_flatten(getattr(self, key) for key in self.column_keys))
 
     @classmethod
     def check_entry(cls, entry: Mapping[str, Any], where: str) -> None:
@@ -379,7 +380,7 @@ class OutputSpec(PartialSpec):
     def mentioned(cls, entry: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         """Return the columns that an entry of a file names, and its filters and formulas, which name more; it may break other rules."""
         keys = (cls.file_keys[key] for key in cls.column_keys)
-        names = [str(word) for word in _words(entry.get(key, []) for key in keys)]
+        names = [str(word) for word in _flatten(entry.get(key, []) for key in keys)]
         return names, [
             entry[key] for key in ("where", "formula") if isinstance(entry.get(key), str)
         ]
@@ -413,8 +414,11 @@ class OutputSpec(PartialSpec):
 
     def announcements(self, domain: OutputDomain) -> dict[str, Any]:
         """Return what a recipe of this output says to publish beside the main numbers, by key."""
-        there = [key for key in self.optional if key in self.statistics or key == "n"]
-        return {**self._announced, **{key: True for key in there if getattr(self, key) is not None}}
+        present = [key for key in self.optional if key in self.statistics or key == "n"]
+        return {
+            **self._announced,
+            **{key: True for key in present if getattr(self, key) is not None},
+        }
 
     def with_printing(self, domain: OutputDomain) -> Self:
         """Return the same with the rules of printing that are read off its numbers: digits, bands, what is withheld."""
@@ -423,10 +427,10 @@ class OutputSpec(PartialSpec):
             key: getattr(self, key) for key in ("bands", "withheld", "threshold", "digits")
         }
         parts = list(self.printed_numbers(domain))
-        _read_counts(rules, [part for part in parts if part.counted])
-        for part in parts:
-            if not part.counted:
-                _read_numbers(rules, part)
+        _read_counts(rules, [block for block in parts if block.counted])
+        for block in parts:
+            if not block.counted:
+                _read_numbers(rules, block)
         return self.changed(**{key: value for key, value in rules.items() if value is not None})
 
     def without_numbers(self, domain: OutputDomain) -> Self:
@@ -440,14 +444,14 @@ class OutputSpec(PartialSpec):
         """Return a recipe with its numbers in place."""
         return self.changed(drop=self.PRINTING, announced={}, **numbers)
 
-    def computed(self, fields: OutputDomain, codes: Codes, *, part: str = "the data") -> Self:
+    def computed(self, fields: OutputDomain, codes: Codes, *, source: str = "the data") -> Self:
         """Return the output with its numbers as these records give them and as it prints them.
 
         InputError, with the output, the part and the cell or coefficient, where these records do not have some number;
-        MissingExtraError for a regression without statsmodels. `part` is what the records are, for messages: "the first fold".
+        MissingExtraError for a regression without statsmodels. `source` is what the records are, for messages: "the first fold".
         """
         recipe = self.without_numbers(fields.with_rows(MAX_ROWS))
-        sample = replace(recipe.sample(fields.counted(codes), codes), part=part)
+        sample = replace(recipe.sample(fields.counted(codes), codes), source=source)
         numbers = recipe.computed_numbers(sample)
         if recipe.publishes("n"):
             numbers.setdefault("n", len(sample.inside))
@@ -520,7 +524,7 @@ class OutputSpec(PartialSpec):
         ]
 
     def bounds(
-        self, cells: Sequence[Any] | NDArray[np.object_], most: int
+        self, cells: Sequence[Any] | NDArray[np.object_], max_count: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the least and largest count of each cell."""
         how = {
@@ -529,7 +533,7 @@ class OutputSpec(PartialSpec):
             if hasattr(self, key)
         }
         what, flat = f"Output '{self.name}': a count", np.asarray(cells, dtype=object).ravel()
-        ends = [count_interval(cell, most=most, what=what, **how) for cell in flat]
+        ends = [count_interval(cell, max_count=max_count, what=what, **how) for cell in flat]
         lo, hi = np.array(ends, dtype=np.int64).reshape(-1, 2).T
         return lo, hi
 
@@ -537,7 +541,7 @@ class OutputSpec(PartialSpec):
         """Return records as the output is computed on them: those that miss none of its columns."""
         codes = self.own_records(fields, codes)
         domain = fields.with_rows(len(codes))
-        return Sample(domain, codes, codes[self.filter(domain).of(codes)])
+        return Sample(domain, codes, codes[self.filter(domain).record_mask(codes)])
 
     def own_columns(self, fields: OutputDomain) -> tuple[int, ...]:
         """Return the positions of the columns that it is about, those of its filter and formula among them."""
@@ -580,9 +584,9 @@ class OutputSpec(PartialSpec):
         """Return the filter, compiled."""
         return read_filter(self.where, domain, output=self.name)
 
-    def crossing(self, domain: OutputDomain) -> Crossing:
+    def crossing(self, domain: OutputDomain) -> CrossClassification:
         """Return the cells or groups of an output that has `by`, and may have `groups`."""
-        return crossed(
+        return cross_classify(
             getattr(self, "by", []), getattr(self, "groups", {}), domain, output=self.name
         )
 
@@ -620,15 +624,17 @@ class OutputSpec(PartialSpec):
 
     def printed(self, number: object, what: str) -> Interval:
         """Return the interval of a printed number."""
-        return printed(number, decimals=self.decimals, what=f"Output '{self.name}': {what}")
+        return printed_interval(
+            number, decimals=self.decimals, what=f"Output '{self.name}': {what}"
+        )
 
-    def fault(self, words: str) -> InputError:
+    def fault(self, message: str) -> InputError:
         """Return the error for what is wrong with the output: its name, and the words that follow it."""
-        return InputError(f"Output '{self.name}'{words}")
+        return InputError(f"Output '{self.name}'{message}")
 
     def no_estimate(self, sample: Sample, why: str) -> InputError:
         """Return the error for numbers that these records do not have."""
-        return self.fault(f" cannot be computed on {sample.part}: {why}. {NEXT}")
+        return self.fault(f" cannot be computed on {sample.source}: {why}. {NEXT}")
 
     def check_some(self, sample: Sample, numbers: Iterable[Any]) -> None:
         """Raise InputError where every number is withheld."""
@@ -638,11 +644,11 @@ class OutputSpec(PartialSpec):
     def _check_printing(self) -> None:
         what = f"Output '{self.name}'"
         check_whole(f"{what}: threshold", self.threshold, 1, optional=True)
-        for key, words in (("bands", self.bands or []), ("withheld", self.withheld or [])):
-            if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        for key, labels in (("bands", self.bands or []), ("withheld", self.withheld or [])):
+            if not isinstance(labels, list) or not all(isinstance(word, str) for word in labels):
                 raise InputError(f"{what}: {key} must be a list of words.")
         for band in self.bands or []:
-            count_interval(band, most=2**62, what=f"{what}: a band")
+            count_interval(band, max_count=2**62, what=f"{what}: a band")
         digits = {} if self.digits is None else self.digits
         if not isinstance(digits, Mapping):
             raise InputError(
@@ -651,12 +657,16 @@ class OutputSpec(PartialSpec):
         keys = sorted({*self.statistics, "alpha"})
         for key, style in digits.items():
             check_name("key", key, keys, prefix=f"{what}: digits: ")
-            for one in style.values() if isinstance(style, Mapping) else [style]:
-                decimals = isinstance(one, int) and not isinstance(one, bool) and 0 <= one <= 15
+            for number_style in style.values() if isinstance(style, Mapping) else [style]:
+                decimals = (
+                    isinstance(number_style, int)
+                    and not isinstance(number_style, bool)
+                    and 0 <= number_style <= 15
+                )
                 example = (
-                    isinstance(one, str)
-                    and one.replace("e+00", "").replace(".", "", 1).strip("0") == ""
-                    and one
+                    isinstance(number_style, str)
+                    and number_style.replace("e+00", "").replace(".", "", 1).strip("0") == ""
+                    and number_style
                 )
                 if not decimals and not example:
                     raise InputError(
@@ -664,7 +674,7 @@ class OutputSpec(PartialSpec):
                     )
 
 
-def _words(values: Iterable[Any]) -> list[Any]:
+def _flatten(values: Iterable[Any]) -> list[Any]:
     """Words, and those in lists, one after the other."""
     return [
         word
@@ -675,33 +685,35 @@ def _words(values: Iterable[Any]) -> list[Any]:
 
 
 def _read_counts(rules: dict[str, Any], parts: Sequence[NumberBlock]) -> None:
-    if bands := bands_in(cell for part in parts for cell in part.numbers):
+    if bands := bands_in(cell for block in parts for cell in block.numbers):
         rules["bands"] = rules["bands"] or bands
-        least = [count_interval(band, most=2**62)[1] for band in bands if band.startswith("<")]
-        if least and rules["threshold"] is None:
-            rules["threshold"] = max(least) + 1
+        bounds = [
+            count_interval(band, max_count=2**62)[1] for band in bands if band.startswith("<")
+        ]
+        if bounds and rules["threshold"] is None:
+            rules["threshold"] = max(bounds) + 1
     unknown = [
         name
-        for part in parts
-        for name, cell in zip(part.names, part.numbers, strict=True)
+        for block in parts
+        for name, cell in zip(block.names, block.numbers, strict=True)
         if cell == "?"
     ]
     if unknown:
         rules["withheld"] = list(dict.fromkeys([*(rules["withheld"] or []), *unknown]))
 
 
-def _read_numbers(rules: dict[str, Any], part: NumberBlock) -> None:
-    if (style := digits_in(part.numbers, part.names)) is not None:
-        rules["digits"] = {part.key: style, **(rules["digits"] or {})}
-    gone = [
-        name for name, number in zip(part.names, part.numbers, strict=True) if is_withheld(number)
+def _read_numbers(rules: dict[str, Any], block: NumberBlock) -> None:
+    if (style := digits_in(block.numbers, block.names)) is not None:
+        rules["digits"] = {block.key: style, **(rules["digits"] or {})}
+    withheld = [
+        name for name, number in zip(block.names, block.numbers, strict=True) if is_withheld(number)
     ]
     # With a threshold it is the threshold that withholds; without one the same numbers are withheld again.
-    if gone and rules["threshold"] is None:
-        rules["withheld"] = list(dict.fromkeys([*(rules["withheld"] or []), *gone]))
+    if withheld and rules["threshold"] is None:
+        rules["withheld"] = list(dict.fromkeys([*(rules["withheld"] or []), *withheld]))
 
 
-def called(cells: Crossing, cell: int) -> str:
+def cell_label(cells: CrossClassification, cell: int) -> str:
     """Return a cell as messages may call it."""
     name = cells.safe_cell(cell)
     return "the output" if not name else "a cell" if name == HIDDEN else f"cell '{name}'"
@@ -712,16 +724,16 @@ def as_list(number: Any) -> list[Any]:
     return [] if number is None else [number]
 
 
-def boxed(cells: Sequence[Any]) -> NDArray[np.object_]:
+def object_array(cells: Sequence[Any]) -> NDArray[np.object_]:
     """Return entries, lists among them or not, as an array of one axis."""
     out = np.empty(len(cells), dtype=object)
     out[:] = cells
     return out
 
 
-def nested(flat: Sequence[Any], shape: tuple[int, ...]) -> Any:
+def nest(flat: Sequence[Any], shape: tuple[int, ...]) -> Any:
     """Return a flat list as nested ones; the entry itself for no axes."""
-    return boxed(flat).reshape(shape).tolist()
+    return object_array(flat).reshape(shape).tolist()
 
 
 def is_gone(printer: Printer, n: int) -> bool:
@@ -749,7 +761,7 @@ def only(group: NDArray[np.int64], number: int) -> NDArray[np.int64]:
     return np.where(group == number, 0, -1).astype(np.int64)
 
 
-def placed(terms: Terms, equations: Sequence[int]) -> Terms:
+def renumber_equations(terms: Terms, equations: Sequence[int]) -> Terms:
     """Return terms with their equations 0, 1, ... put elsewhere."""
     return replace(terms, equations=np.array(equations, dtype=np.int64)[terms.equations])
 
@@ -772,7 +784,7 @@ class GroupOfRecords:
     def cut(
         self,
         name: str,
-        of: NDArray[Any],
+        part_codes: NDArray[Any],
         lo: Sequence[Any],
         hi: Sequence[Any],
         *,
@@ -780,22 +792,26 @@ class GroupOfRecords:
         fault: str,
     ) -> Output:
         """Return how many records have values in each part of the column; `fault` for parts without values that must have some."""
-        parts = np.unique(of)
-        if any(least > 0 for part, least in enumerate(lo) if part not in parts):
+        parts = np.unique(part_codes)
+        if any(low > 0 for index, low in enumerate(lo) if index not in parts):
             raise InputError(fault)
-        step = (self.position, np.searchsorted(parts, of).astype(np.int64))
-        low, high = (np.array([bound[part] for part in parts]) for bound in (lo, hi))
+        step = (self.position, np.searchsorted(parts, part_codes).astype(np.int64))
+        low, high = (np.array([bound[index] for index in parts]) for bound in (lo, hi))
         return table_of_counts(
             name, self.domain, [step, *more, *self.steps], self.within, low, high
         )
 
 
 def groups_of(
-    names: Sequence[str], domain: OutputDomain, position: int, cells: Crossing, within: Filter
+    names: Sequence[str],
+    domain: OutputDomain,
+    position: int,
+    cells: CrossClassification,
+    within: Filter,
 ) -> list[GroupOfRecords]:
     """Return the groups of a cross, one by one, called by some names."""
     groups = []
-    for name, place in zip(names, np.ndindex(cells.shape), strict=True):
-        steps = tuple((p, only(group, k)) for (p, group), k in zip(cells.steps, place, strict=True))
+    for name, cell in zip(names, np.ndindex(cells.shape), strict=True):
+        steps = tuple((p, only(group, k)) for (p, group), k in zip(cells.steps, cell, strict=True))
         groups.append(GroupOfRecords(name, domain, position, steps, within))
     return groups

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, crosstab, sums_by_cell
+from ..cells import CrossClassification, crosstab, sums_by_cell
 from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import Interval
 from .base import KINDS, SLACK, Columns, Kind, Sample, Statistic, Whole
-from .formulas import Derived, Formulas, at_least, raised
+from .formulas import Derived, Formulas, at_least, raise_to
 from .single import CountsPart, GroupTest, KindPart, PBound, Single
 
 
@@ -44,9 +44,9 @@ class ChiSquare(Formulas):
 
     def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
         """Return the statistic, n, the degrees of freedom and the smaller number of rows or columns less one."""
-        table = raised(sums, 0.0).reshape(*sums.shape[:-1], *self.shape)
+        table = raise_to(sums, 0.0).reshape(*sums.shape[:-1], *self.shape)
         n, sizes = (
-            raised(table.sum(axis=(-2, -1)), 1.0),
+            raise_to(table.sum(axis=(-2, -1)), 1.0),
             [(table.real.sum(axis=axis) > 0.5).sum(axis=-1) - 1.0 for axis in (-1, -2)],
         )
         return {
@@ -66,15 +66,15 @@ class ChiSquare(Formulas):
     @staticmethod
     def _plain(table: NDArray[Any], n: NDArray[Any]) -> NDArray[Any]:
         rows, columns = table.sum(axis=-1, keepdims=True), table.sum(axis=-2, keepdims=True)
-        share = table**2 / (raised(rows, 1e-9) * raised(columns, 1e-9))
+        share = table**2 / (raise_to(rows, 1e-9) * raise_to(columns, 1e-9))
         # In a row or column without records: what the first one adds.
         first = table / ((rows.real + 1.0) * (columns.real + 1.0))
         share = np.where((rows.real < 0.5) | (columns.real < 0.5), first, share)
-        return raised(n * (share.sum(axis=(-2, -1)) - 1.0), 0.0)
+        return raise_to(n * (share.sum(axis=(-2, -1)) - 1.0), 0.0)
 
     @staticmethod
     def _corrected(table: NDArray[Any], n: NDArray[Any]) -> NDArray[Any]:
-        table = raised(table, 1e-9)
+        table = raise_to(table, 1e-9)
         cross = table[..., 0, 0] * table[..., 1, 1] - table[..., 0, 1] * table[..., 1, 0]
         excess = at_least(cross * np.sign(cross.real) - 0.5 * n, 0.0)
         margins = table.sum(axis=-1).prod(axis=-1) * table.sum(axis=-2).prod(axis=-1)
@@ -101,18 +101,18 @@ class ChiSquareSpec(GroupTest):
     by: Annotated[Columns, Key(min_length=2, max_length=2)]
     groups: dict[str, Any] = Key(default_factory=dict)
     statistic: Annotated[Any, Statistic("the statistic", "required")] = None
-    dof: Annotated[Whole | None, Statistic(whole=True)] = None
+    dof: Annotated[Whole | None, Statistic(is_whole=True)] = None
     p_value: Annotated[Any, Statistic("the p-value")] = None
     cramers_v: Annotated[Any, Statistic("Cramér's V")] = None
     counts: CountsPart = None
     correction: bool = False
     p_below: PBound = None
 
-    def part(self, key: str) -> KindPart:
+    def kind_part(self, key: str) -> KindPart:
         """Return the table."""
         return KindPart("table", "counts", {"by": self.by, "groups": self.groups})
 
-    def cells(self, domain: OutputDomain) -> Crossing:
+    def cells(self, domain: OutputDomain) -> CrossClassification:
         """Return the table; two by two with a correction."""
         cells = self.crossing(domain)
         if self.correction and cells.shape != (2, 2):
@@ -139,10 +139,10 @@ class ChiSquareSpec(GroupTest):
     def contradiction(self, domain: OutputDomain) -> str | None:
         """Return whether the statistic is below 0, or above n times the smaller number of rows or columns less one."""
         interval, n = self.intervals()["statistic"], self.known_n(domain) or domain.n_rows
-        most = float(n * (min(self.crossing(domain).shape) - 1))
+        max_statistic = float(n * (min(self.crossing(domain).shape) - 1))
         if interval.hi < 0:
             return "its statistic is below 0"
-        if interval.lo > most + SLACK * max(1.0, most):
+        if interval.lo > max_statistic + SLACK * max(1.0, max_statistic):
             return "its statistic is above the largest that a table of so many rows and columns can have"
         return super().contradiction(domain)
 
@@ -152,8 +152,8 @@ class ChiSquareSpec(GroupTest):
 
         table = crosstab(self.cells(sample.domain), sample.inside)
         table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
-        least = min(table.shape) - 1
-        if least < 1:
+        smaller_dof = min(table.shape) - 1
+        if smaller_dof < 1:
             return dict.fromkeys(self.statistics, Single(math.nan))
         n, expected = int(table.sum()), np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
         apart = np.abs(table - expected)
@@ -161,7 +161,7 @@ class ChiSquareSpec(GroupTest):
             ((apart - np.minimum(0.5, apart) * self.correction) ** 2 / expected).sum()
         )
         dof = (table.shape[0] - 1) * (table.shape[1] - 1)
-        v = math.sqrt(statistic / (n * least))
+        v = math.sqrt(statistic / (n * smaller_dof))
         unit = math.sqrt(
             2.0 * dof
         )  # the statistic's standard deviation where the columns are independent

@@ -16,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, column_numbers, crossed, crosstab, scalar_code, sums_by_cell
+from ..cells import (
+    CrossClassification,
+    column_numbers,
+    cross_classify,
+    crosstab,
+    scalar_code,
+    sums_by_cell,
+)
 from ..domain import Floats, OutputDomain, Scalar
 from ..equations import Output
 from ..numbers import Interval
@@ -37,7 +44,7 @@ from .formulas import Formulas, at_least
 from .rank_tests import MOST_COUNTS, too_many_values
 from .single import CountsPart, KindPart, PartedNumbers, PartsAlone, Single
 
-Means = Annotated[list[Any] | dict[str, Any] | None, Statistic(part=True, default=True)]
+Means = Annotated[list[Any] | dict[str, Any] | None, Statistic(is_part=True, default=True)]
 
 
 def _rates(
@@ -90,7 +97,7 @@ class ConfusionSpec(PartedNumbers):
     predicted: Column
     groups: dict[str, Any] = Key(default_factory=dict)
     level: Scalar | None = None
-    counts: Annotated[list[Any] | None, Statistic(part=True, default=True)] = None
+    counts: Annotated[list[Any] | None, Statistic(is_part=True, default=True)] = None
     accuracy: Annotated[Any, Statistic("the accuracy")] = None
     sensitivity: Annotated[Any, Statistic("the sensitivity")] = None
     specificity: Annotated[Any, Statistic("the specificity")] = None
@@ -98,7 +105,7 @@ class ConfusionSpec(PartedNumbers):
     npv: Annotated[Any, Statistic("the negative predictive value")] = None
     f1: Annotated[Any, Statistic("the F1 score")] = None
 
-    def part(self, key: str) -> KindPart:
+    def kind_part(self, key: str) -> KindPart:
         """Return the table, what is true in its rows."""
         return KindPart(
             "table", "counts", {"by": [self.truth, self.predicted], "groups": self.groups}
@@ -106,9 +113,9 @@ class ConfusionSpec(PartedNumbers):
 
     def _cells(
         self, domain: OutputDomain
-    ) -> tuple[Crossing, list[tuple[int, int]], tuple[int, int]]:
+    ) -> tuple[CrossClassification, list[tuple[int, int]], tuple[int, int]]:
         """The table, its cells where both say the same, and the level that rates are about in either column."""
-        cells = crossed([self.truth, self.predicted], self.groups, domain, output=self.name)
+        cells = cross_classify([self.truth, self.predicted], self.groups, domain, output=self.name)
         truth, predicted = cells.names
         if sorted(truth) != sorted(predicted):
             raise self.fault(
@@ -191,7 +198,7 @@ class CalibrationSpec(PartsAlone):
     predicted: Means = None
     observed: Means = None
 
-    def part(self, key: str) -> KindPart:
+    def kind_part(self, key: str) -> KindPart:
         """Return counts as a table, and means of score and label by groups of the score."""
         groups: dict[str, Any] = {"by": [self.score], "groups": {self.score: self.groups}}
         if key == "counts":
@@ -211,7 +218,7 @@ class RocPoints(Formulas):
     def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
         """Return the true and false positive rate at each threshold, and the area."""
         without, having = np.split(sums, 2, axis=-1)
-        n0, n1 = (at_least(some.sum(axis=-1), 1.0) for some in (without, having))
+        n0, n1 = (at_least(counts.sum(axis=-1), 1.0) for counts in (without, having))
         pairs = (having * (np.cumsum(without, axis=-1) - 0.5 * without)).sum(axis=-1)
         rates = {"auc": pairs / (n0 * n1)}
         for name, end in self.ends.items():
@@ -261,7 +268,7 @@ class RocSpec(OutputSpec):
             for name, number in zip(block.names, block.numbers, strict=False)
         }
 
-    def _cells(self, domain: OutputDomain) -> Crossing:
+    def _cells(self, domain: OutputDomain) -> CrossClassification:
         """Each score, of those without the label and of those with it."""
         field, score = domain[self.label], domain[self.score]
         if self.score == self.label:
@@ -276,7 +283,7 @@ class RocSpec(OutputSpec):
             (domain.position(self.label), having),
             (domain.position(self.score), np.arange(len(score.values))),
         )
-        return Crossing(steps, (("without", "with"), score.labels))
+        return CrossClassification(steps, (("without", "with"), score.labels))
 
     def rules_only(self, fields: OutputDomain) -> str:
         """Return that there are too many scores for a search, where there are."""
@@ -349,10 +356,10 @@ class RocSpec(OutputSpec):
     def contradiction(self, domain: OutputDomain) -> str | None:
         """Return whether rates rise with the threshold, or a number lies outside 0 to 1."""
         intervals = self._intervals(domain)
-        if any(one.hi < 0 or one.lo > 1 for one in intervals.values()):
+        if any(interval.hi < 0 or interval.lo > 1 for interval in intervals.values()):
             return "a number does not lie between 0 and 1"
         for key in ("tpr", "fpr"):
-            curve = [one for name, one in intervals.items() if name.startswith(key)]
+            curve = [interval for name, interval in intervals.items() if name.startswith(key)]
             if any(later.lo > earlier.hi for earlier, later in pairwise(curve)):
                 return f"its {key} rises with the threshold"
         return None
@@ -360,16 +367,17 @@ class RocSpec(OutputSpec):
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the people between two points, with and without the label; those with and without; and n."""
         (label, scores), names = (cells := self._cells(counter.domain)).steps, cells.names[:1]
-        sides = counter.tally("cells", Crossing((label,), names))
+        by_label = counter.tally("cells", CrossClassification((label,), names))
         if not self.thresholds or not (self.publishes("tpr") or self.publishes("fpr")):
-            return [sides, *counter.fit(f"roc {self.score} {self.label}")]
+            return [by_label, *counter.fit(f"roc {self.score} {self.label}")]
         values = counter.domain[self.score].values
         bands = np.searchsorted(np.array(self.thresholds), values, side="right")
         between = (f"below {self.thresholds[0]:g}", *(f"from {t:g}" for t in self.thresholds))
         steps = counter.tally(
-            "steps", Crossing((label, (scores[0], bands.astype(np.int64))), (*names, between))
+            "steps",
+            CrossClassification((label, (scores[0], bands.astype(np.int64))), (*names, between)),
         )
-        return [sides, steps, *counter.fit(f"roc {self.score} {self.label}")]
+        return [by_label, steps, *counter.fit(f"roc {self.score} {self.label}")]
 
 
 KINDS.register(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, column_numbers, crossed, sums_by_cell
+from ..cells import CrossClassification, column_numbers, cross_classify, sums_by_cell
 from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import UNSAID, Interval, is_withheld
@@ -32,13 +32,13 @@ from .base import (
     by_code,
     least_step,
     middle,
-    placed,
+    renumber_equations,
 )
-from .formulas import Formulas, raised
+from .formulas import Formulas, raise_to
 
 
-def _cross(left: Floats, right: Floats, a: int, b: int, grid: Any) -> Floats:
-    return left[grid[a]] * right[grid[b]]
+def _cross(first: Floats, right: Floats, a: int, b: int, grid: Any) -> Floats:
+    return first[grid[a]] * right[grid[b]]
 
 
 class Correlations(Formulas):
@@ -53,7 +53,7 @@ class Correlations(Formulas):
         self.pairs, self.columns, self.steps = pairs, len(steps), steps
 
     def _spread(self, sums: NDArray[Any]) -> NDArray[Any]:
-        k, n = self.columns, raised(sums[..., :1], 1.0)
+        k, n = self.columns, raise_to(sums[..., :1], 1.0)
         spread: NDArray[Any] = sums[..., 1 + k : 1 + 2 * k] - sums[..., 1 : 1 + k] ** 2 / n
         return spread
 
@@ -64,8 +64,8 @@ class Correlations(Formulas):
 
     def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
         """Return the correlation of each pair."""
-        first, n = sums[..., 1 : 1 + self.columns], raised(sums[..., 0], 1.0)
-        spread = raised(self._spread(sums), 0.25 * self.steps**2)
+        first, n = sums[..., 1 : 1 + self.columns], raise_to(sums[..., 0], 1.0)
+        spread = raise_to(self._spread(sums), 0.25 * self.steps**2)
         products = np.moveaxis(sums[..., 1 + 2 * self.columns :], -1, 0)
         return {
             key: (product - first[..., a] * first[..., b] / n)
@@ -90,13 +90,13 @@ class CorrelationSpec(OutputSpec):
                 " must have a value for two columns, or values: a matrix of correlations."
             )
         if self.values is None:
-            return {(0, 1): self._one(self.value)}
+            return {(0, 1): self._interval(self.value)}
         if len(self.values) != k or any(len(row) != k for row in self.values):
             raise self.fault(f": the matrix must have {k} rows of {k} correlations.")
         intervals = {}
         for a, b in combinations(range(k), 2):
             both = [
-                self._one(self.values[i][j])
+                self._interval(self.values[i][j])
                 for i, j in ((a, b), (b, a))
                 if self.values[i][j] not in UNSAID
             ]
@@ -108,7 +108,7 @@ class CorrelationSpec(OutputSpec):
             raise self.fault(" has no correlation.")
         return intervals
 
-    def _one(self, number: Any) -> Interval:
+    def _interval(self, number: Any) -> Interval:
         interval = self.printed(number, "a correlation")
         if interval.lo > 1 or interval.hi < -1:
             raise self.fault(": correlations must lie between -1 and 1.")
@@ -116,23 +116,27 @@ class CorrelationSpec(OutputSpec):
 
     def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return one system of sums."""
-        cells = crossed(self.variables, {}, domain, output=self.name)  # checks names
+        cells = cross_classify(self.variables, {}, domain, output=self.name)  # checks names
         intervals, positions = self.intervals(), cells.positions
         fields = [domain.columns[p] for p in positions]
         shifted = [field.values - middle(field.values) for field in fields]
-        constant = Crossing((), ())
+        constant = CrossClassification((), ())
         k, size = len(positions), 1 + 2 * len(positions) + len(intervals)
-        terms = [placed(sums_by_cell(domain, constant, ()), [0])]
+        terms = [renumber_equations(sums_by_cell(domain, constant, ()), [0])]
         for i, p in enumerate(positions):
             powers = [by_code(p, shifted[i] ** power) for power in (1, 2)]
             terms.append(
-                placed(sums_by_cell(domain, constant, powers, count=False), [1 + i, 1 + k + i])
+                renumber_equations(
+                    sums_by_cell(domain, constant, powers, count=False), [1 + i, 1 + k + i]
+                )
             )
         for row, (a, b) in enumerate(intervals):
             columns = (positions[a], positions[b])
             times = [(columns, partial(_cross, shifted[a], shifted[b], *columns))]
             terms.append(
-                placed(sums_by_cell(domain, constant, times, count=False), [1 + 2 * k + row])
+                renumber_equations(
+                    sums_by_cell(domain, constant, times, count=False), [1 + 2 * k + row]
+                )
             )
         reading = Correlations(
             list(intervals), np.array([least_step(field.values) for field in fields])
@@ -216,9 +220,12 @@ class CorrelationSpec(OutputSpec):
             pairs = list(combinations(three, 2))
             if not all(pair in angles for pair in pairs):
                 continue
-            least, most = [angles[pair][0] for pair in pairs], [angles[pair][1] for pair in pairs]
-            apart = any(least[k] > sum(most) - most[k] + SLACK for k in range(3))
-            if apart or sum(least) > 2.0 * math.pi + SLACK:
+            smallest, largest = (
+                [angles[pair][0] for pair in pairs],
+                [angles[pair][1] for pair in pairs],
+            )
+            apart = any(smallest[k] > sum(largest) - largest[k] + SLACK for k in range(3))
+            if apart or sum(smallest) > 2.0 * math.pi + SLACK:
                 names = ", ".join(f"'{self.variables[k]}'" for k in three)
                 return f"the correlations of {names} contradict each other: no three columns have all of them"
         return None

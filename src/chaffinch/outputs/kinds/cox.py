@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from pydantic import Field as Key
 
 from ..._base.errors import InputError, MissingExtraError
-from ..cells import Crossing, crossed, scalar_code
+from ..cells import CrossClassification, cross_classify, scalar_code
 from ..domain import MAX_ROWS, Codes, Floats, OutputDomain, Scalar
 from ..equations import Output, Terms
 from ..formula import Formula
 from .base import KINDS, Column, Columns, Kind, Sample, Statistic
-from .formulas import STEP, raised
+from .formulas import STEP, raise_to
 from .model import (
     JointLevels,
     ModelFit,
@@ -81,7 +81,9 @@ class CoxSpec(ModelSpec):
                 ': the label of its formula must be the column of times, "TIME ~ ...", a column of numbers.'
             )
         time = domain.names[label.columns[0]]
-        crossed([time, self.event, *self.strata], {}, domain, output=self.name)  # different columns
+        cross_classify(
+            [time, self.event, *self.strata], {}, domain, output=self.name
+        )  # different columns
         return formula
 
     def _happened(self, fields: OutputDomain) -> NDArray[np.bool_]:
@@ -90,13 +92,15 @@ class CoxSpec(ModelSpec):
         code = scalar_code(field, self.level, output=self.name, key="level")
         return np.arange(len(field.levels)) == code
 
-    def _strata(self, domain: OutputDomain) -> Crossing:
-        return crossed(self.strata, {}, domain, output=self.name)
+    def _strata(self, domain: OutputDomain) -> CrossClassification:
+        return cross_classify(self.strata, {}, domain, output=self.name)
 
     def _stratum(self, domain: OutputDomain, codes: Codes) -> NDArray[np.int64]:
         """The stratum of each record, from 0."""
         strata = self._strata(domain)
-        return strata.of({p: codes[:, p].astype(np.intp) for p in strata.positions}, len(codes))
+        return strata.cell_index(
+            {p: codes[:, p].astype(np.intp) for p in strata.positions}, len(codes)
+        )
 
     def _risk_sums(self, domain: OutputDomain, formula: Formula) -> RiskSums:
         times = len(domain.columns[formula.label.columns[0]].levels)
@@ -128,11 +132,11 @@ class CoxSpec(ModelSpec):
         happened = self._happened(domain)
         if self.rules_only(domain):
             return self.n_equations(domain)
-        intervals, at, keys = self.one_step(formula)
+        intervals, coefficients, keys = self.one_step(formula)
         layout = self._risk_sums(domain, formula)
-        reading = PartialLikelihood(layout, at, keys, loglik=self.loglik is not None)
-        joint = JointLevels.of(formula, domain, self._columns(domain, formula))
-        numbers = self._numbers(joint, layout, domain, formula, happened, at)
+        reading = PartialLikelihood(layout, coefficients, keys, loglik=self.loglik is not None)
+        joint = JointLevels.from_formula(formula, domain, self._columns(domain, formula))
+        numbers = self._numbers(joint, layout, domain, formula, happened, coefficients)
         system = self.sum_system(domain, layout.size, [numbers], intervals, reading)
         return (system, *self.n_equations(domain))
 
@@ -143,18 +147,22 @@ class CoxSpec(ModelSpec):
         domain: OutputDomain,
         formula: Formula,
         happened: NDArray[np.bool_],
-        at: Floats,
+        coefficients: Floats,
     ) -> Terms:
         """What each combination of levels adds to the sums of its stratum and time, and to those of events."""
         x, codes = joint.x[:, 1:], joint.codes
         event = happened[codes[:, domain.position(self.event)]]
         stratum = self._stratum(domain, codes)
-        weight = np.exp(np.clip(x @ at + joint.offset, -300.0, 300.0))
-        own = weight[:, None] * np.hstack(
+        weight = np.exp(np.clip(x @ coefficients + joint.offset, -300.0, 300.0))
+        weighted = weight[:, None] * np.hstack(
             [np.ones((len(x), 1)), x, upper(x[:, :, None] * x[:, None, :])]
         )
         block = np.hstack(
-            [own, *([own * event[:, None]] if layout.efron else []), event[:, None].astype(float)]
+            [
+                weighted,
+                *([weighted * event[:, None]] if layout.efron else []),
+                event[:, None].astype(float),
+            ]
         )
         cell = stratum * layout.times + codes[:, formula.label.columns[0]]
         rows = np.repeat(np.arange(len(codes)), layout.block)
@@ -163,9 +171,9 @@ class CoxSpec(ModelSpec):
         all_rows = np.concatenate([rows, of_events[:, 0]])
         all_equations = np.concatenate([equations, layout.size - layout.p + of_events[:, 1]])
         values = np.concatenate([block.ravel(), x[of_events[:, 0], of_events[:, 1]]])
-        there = values != 0.0
+        nonzero = values != 0.0
         return Terms.sparse(
-            joint.columns, joint.sizes, all_rows[there], all_equations[there], values[there]
+            joint.columns, joint.sizes, all_rows[nonzero], all_equations[nonzero], values[nonzero]
         )
 
     def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
@@ -218,7 +226,9 @@ def _by_statsmodels(
                 offset=offset if offset.any() else None,
             )
             result = model.fit(method="newton", tol=1e-12, maxiter=60)
-            params, errors = (np.asarray(part, dtype=float) for part in (result.params, result.bse))
+            params, errors = (
+                np.asarray(numbers, dtype=float) for numbers in (result.params, result.bse)
+            )
             score = np.asarray(model.score(params), dtype=float)
         except (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError, IndexError):
             raise InputError("statsmodels finds no estimate") from None
@@ -266,9 +276,11 @@ class RiskSums:
     def parts(self, sums: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
         """Return sums over risk sets and over events, (strata, times, width) each, the numbers of events, and the sum of x over events."""
         blocks = sums[: -self.p].reshape(self.strata, self.times, self.block)
-        own = blocks[:, :, : self.width]
-        at_risk = np.cumsum(own[:, ::-1], axis=1)[:, ::-1]
-        events = blocks[:, :, self.width : 2 * self.width] if self.efron else np.zeros_like(own)
+        of_record = blocks[:, :, : self.width]
+        at_risk = np.cumsum(of_record[:, ::-1], axis=1)[:, ::-1]
+        events = (
+            blocks[:, :, self.width : 2 * self.width] if self.efron else np.zeros_like(of_record)
+        )
         return at_risk, events, np.rint(blocks[:, :, -1]).astype(np.int64), sums[-self.p :]
 
 
@@ -280,23 +292,27 @@ class PartialLikelihood:
     of its time.
     """
 
-    def __init__(self, layout: RiskSums, at: Floats, keys: list[int], *, loglik: bool) -> None:
-        self.layout, self.at = layout, at
-        self.step = OneStep(at, keys, loglik=loglik)
+    def __init__(
+        self, layout: RiskSums, coefficients: Floats, keys: list[int], *, loglik: bool
+    ) -> None:
+        self.layout, self.coefficients = layout, coefficients
+        self.step = OneStep(coefficients, keys, loglik=loglik)
 
     def _ties(self, sums: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
         """For each tied event the place of its risk set (stratum times `times` plus time), f_l and phi."""
         layout, (at_risk, events, died, _) = self.layout, self.layout.parts(sums)
         flat = np.maximum(died.ravel(), 0)
-        place = np.repeat(np.arange(len(flat)), flat)
-        number = np.arange(len(place)) - np.repeat(np.cumsum(flat) - flat, flat)
-        share = number / np.maximum(flat[place], 1) if layout.efron else np.zeros(len(place))
-        fewer = share[:, None] * events.reshape(-1, layout.width)[place]
-        return place, share, at_risk.reshape(-1, layout.width)[place] - fewer
+        time_index = np.repeat(np.arange(len(flat)), flat)
+        number = np.arange(len(time_index)) - np.repeat(np.cumsum(flat) - flat, flat)
+        share = (
+            number / np.maximum(flat[time_index], 1) if layout.efron else np.zeros(len(time_index))
+        )
+        fewer = share[:, None] * events.reshape(-1, layout.width)[time_index]
+        return time_index, share, at_risk.reshape(-1, layout.width)[time_index] - fewer
 
     def _added(self, phi: NDArray[Any]) -> NDArray[Any]:
         """What events with risk sets phi, (n, width), add to the score, the information and the log-likelihood."""
-        p, zero = self.layout.p, raised(phi[:, :1], TINY)
+        p, zero = self.layout.p, raise_to(phi[:, :1], TINY)
         mean, (rows, columns) = phi[:, 1 : 1 + p] / zero, np.triu_indices(self.layout.p)
         information = phi[:, 1 + p :] / zero - mean[:, rows] * mean[:, columns]
         return np.hstack([-mean, information, -np.log(zero)])
@@ -304,7 +320,7 @@ class PartialLikelihood:
     def _total(self, sums: Floats, added: Floats) -> Floats:
         of_events, total = sums[-self.layout.p :], added.sum(axis=0)
         total[: self.layout.p] += of_events
-        total[-1] += of_events @ self.at
+        total[-1] += of_events @ self.coefficients
         return total
 
     def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
@@ -313,12 +329,12 @@ class PartialLikelihood:
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
         """Return the published numbers, and their derivatives by the sums."""
-        layout, (place, share, phi) = self.layout, self._ties(sums)
+        layout, (time_index, share, phi) = self.layout, self._ties(sums)
         cells, added = layout.strata * layout.times, self._added(phi)
         values, by = self.step(self._total(sums, added))
         at_risk = layout.parts(sums)[0].reshape(cells, -1)
-        count = np.bincount(place, minlength=cells)[:, None]
-        events = _sums_by_cell(added, place, cells)
+        count = np.bincount(time_index, minlength=cells)[:, None]
+        events = _sums_by_cell(added, time_index, cells)
         # What one more event at a time adds: the mean over its ties, or what a first event would.
         by_count = np.where(count > 0, events / np.maximum(count, 1), self._added(at_risk)) @ by.T
         slopes = np.zeros((len(by), layout.size))
@@ -328,22 +344,22 @@ class PartialLikelihood:
                 of_phi = self._added(phi + unit).imag @ by.T / STEP
             else:  # the information is linear in phi_2
                 of_phi = by[:, k - 1] / np.maximum(phi[:, :1], TINY)
-            of_risk = _sums_by_cell(of_phi, place, cells)
+            of_risk = _sums_by_cell(of_phi, time_index, cells)
             # A record is in the risk sets of its own time and of all before it.
-            own = np.cumsum(of_risk.T.reshape(blocks.shape[:3]), axis=2)
-            blocks[..., k] = own
+            of_times = np.cumsum(of_risk.T.reshape(blocks.shape[:3]), axis=2)
+            blocks[..., k] = of_times
             if layout.efron:
-                of_events = _sums_by_cell(-share[:, None] * of_phi, place, cells)
+                of_events = _sums_by_cell(-share[:, None] * of_phi, time_index, cells)
                 blocks[..., layout.width + k] = of_events.T.reshape(blocks.shape[:3])
         blocks[..., -1] = by_count.T.reshape(blocks.shape[:3])
         slopes[:, : -layout.p] = blocks.reshape(len(by), -1)
-        slopes[:, -layout.p :] = by[:, : layout.p] + by[:, -1:] * self.at
+        slopes[:, -layout.p :] = by[:, : layout.p] + by[:, -1:] * self.coefficients
         return values, slopes
 
 
-def _sums_by_cell(rows: Floats, place: NDArray[np.int64], cells: int) -> Floats:
+def _sums_by_cell(rows: Floats, cell_index: NDArray[np.int64], cells: int) -> Floats:
     """The sums of the rows of each cell; `place` rises."""
-    filled, first = np.unique(place, return_index=True)
+    filled, first = np.unique(cell_index, return_index=True)
     sums = np.zeros((cells, rows.shape[1]))
     if len(filled):
         sums[filled] = np.add.reduceat(rows, first, axis=0)

@@ -26,17 +26,17 @@ class DescribeSpec(PartsAlone):
     probabilities: list[Annotated[float, Key(ge=0, le=1)]] = Key(
         default_factory=lambda: [0, 0.25, 0.5, 0.75, 1], min_length=1, alias="at"
     )
-    counts: Annotated[list[Any] | dict[str, Any] | None, Statistic(part=True)] = None
-    mean: Annotated[Any, Statistic(part=True)] = None
-    sd: Annotated[Any, Statistic(part=True)] = None
-    quantiles: Annotated[Any, Statistic(part=True)] = None
+    counts: Annotated[list[Any] | dict[str, Any] | None, Statistic(is_part=True)] = None
+    mean: Annotated[Any, Statistic(is_part=True)] = None
+    sd: Annotated[Any, Statistic(is_part=True)] = None
+    quantiles: Annotated[Any, Statistic(is_part=True)] = None
 
     @property
     def default_statistics(self) -> tuple[str, ...]:
         """What pandas prints."""
         return ("counts" if self.by else "n", "mean", "sd", "quantiles")
 
-    def part(self, key: str) -> KindPart:
+    def kind_part(self, key: str) -> KindPart:
         """Return the numbers under a key as the kind that has them."""
         groups: dict[str, Any] = {"by": self.by, "groups": self.groups}
         if key == "counts":

@@ -12,11 +12,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field as Key
 
-from ..cells import Crossing
+from ..cells import CrossClassification
 from ..domain import Codes, Floats, OutputDomain
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts, DegreesOfFreedom, Points, Quantiles
-from ..statistics import observed
+from ..statistics import observe
 from .base import (
     KINDS,
     Column,
@@ -30,7 +30,7 @@ from .base import (
     as_list,
 )
 
-WHOLE = Crossing((), ())
+WHOLE = CrossClassification((), ())
 
 
 class ScatterSpec(OutputSpec):
@@ -41,7 +41,7 @@ class ScatterSpec(OutputSpec):
     kind: Literal["scatter"] = "scatter"
     x: Column
     y: Column
-    points: Annotated[Whole | None, Statistic(presence="main", whole=True)] = None
+    points: Annotated[Whole | None, Statistic(presence="main", is_whole=True)] = None
 
     def _points(self, domain: OutputDomain, codes: Codes) -> tuple[Codes, Any]:
         """The different points, and how many records each has."""
@@ -99,7 +99,7 @@ class ResidualSpec(OutputSpec):
         if not len(codes):
             raise self.no_estimate(sample, "no record passes its filter")
         formula = spec.compiled(domain, codes)
-        data = observed(spec.system(domain, formula, published=False), codes)
+        data = observe(spec.system(domain, formula, published=False), codes)
         estimate, _, rank, _ = np.linalg.lstsq(data.x, data.y - data.offset[:, 0], rcond=None)
         return data.y - data.offset[:, 0] - data.x @ estimate, int(rank)
 

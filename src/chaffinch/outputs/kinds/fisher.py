@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, crosstab, sums_by_cell
+from ..cells import CrossClassification, crosstab, sums_by_cell
 from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import Interval
 from .base import KINDS, Columns, Kind, Sample, Statistic
-from .formulas import Alternative, scaled
+from .formulas import Alternative, scale_number
 from .single import CountsPart, GroupTest, KindPart, PBound, Single
 
 SAME = 1.0 + 1e-7
@@ -36,11 +36,11 @@ def _hypergeometric(table: NDArray[Any]) -> tuple[Floats, Floats]:
     n, row, column = float(table.sum()), a + b, a + c
     cells = np.arange(max(0.0, row + column - n), min(row, column) + 1.0)
     each = -sum(
-        gammaln(part + 1.0)
-        for part in (cells, row - cells, column - cells, n - row - column + cells)
+        gammaln(counts + 1.0)
+        for counts in (cells, row - cells, column - cells, n - row - column + cells)
     )
-    most = each.max()
-    return cells, each - most - math.log(float(np.exp(each - most).sum()))
+    largest = each.max()
+    return cells, each - largest - math.log(float(np.exp(each - largest).sum()))
 
 
 class FisherExact:
@@ -75,11 +75,11 @@ class FisherExact:
     def p_value(self, table: NDArray[Any]) -> float:
         """Return the p-value of a table."""
         cells, logs = _hypergeometric(table)
-        chances, at = np.exp(logs), table[0, 0]
+        chances, first_cell = np.exp(logs), table[0, 0]
         if self.alternative == "two-sided":
-            one = float(chances[round(at - cells[0])])
-            return min(float(chances[chances <= one * SAME].sum()), 1.0)
-        side = cells <= at if self.alternative == "less" else cells >= at
+            probability = float(chances[round(first_cell - cells[0])])
+            return min(float(chances[chances <= probability * SAME].sum()), 1.0)
+        side = cells <= first_cell if self.alternative == "less" else cells >= first_cell
         return min(float(chances[side].sum()), 1.0)
 
     def odds_ratio(self, table: NDArray[Any]) -> float:
@@ -109,7 +109,7 @@ class FisherExact:
             if key == "odds_ratio" and (number == 0.0 or not math.isfinite(number)):
                 (a, b), (c, d) = table + 0.5
                 number = float(a * d / (b * c))
-            value = scaled(key, number)[0]
+            value = scale_number(key, number)[0]
             numbers.append(-value if key == "p_value" and self._has_wrong_sign(table) else value)
         return np.array(numbers)
 
@@ -125,10 +125,10 @@ class FisherExact:
         """Return the published numbers, and how they change with each count."""
         table = np.round(np.maximum(sums, 0.0)).reshape(2, 2)
         slope = np.zeros((len(self.keys), 4))
-        for k, one in enumerate(np.eye(4).reshape(4, 2, 2)):
-            fewer = np.maximum(table - one, 0.0)
-            slope[:, k] = (self.numbers(table + one) - self.numbers(fewer)) / float(
-                (table + one - fewer).sum()
+        for k, record in enumerate(np.eye(4).reshape(4, 2, 2)):
+            fewer = np.maximum(table - record, 0.0)
+            slope[:, k] = (self.numbers(table + record) - self.numbers(fewer)) / float(
+                (table + record - fewer).sum()
             )
         return self.numbers(table), slope
 
@@ -148,11 +148,11 @@ class FisherSpec(GroupTest):
     counts: CountsPart = None
     p_below: PBound = None
 
-    def part(self, key: str) -> KindPart:
+    def kind_part(self, key: str) -> KindPart:
         """Return the table."""
         return KindPart("table", "counts", {"by": self.by, "groups": self.groups})
 
-    def cells(self, domain: OutputDomain) -> Crossing:
+    def cells(self, domain: OutputDomain) -> CrossClassification:
         """Return the table, which is two by two."""
         cells = self.crossing(domain)
         if cells.shape != (2, 2):

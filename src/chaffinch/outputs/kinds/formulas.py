@@ -31,12 +31,12 @@ LEAST_ODDS = 1e-9
 """The smallest odds ratio that equations distinguish."""
 
 
-def scaled(key: str, value: float) -> tuple[float, float]:
+def scale_number(key: str, value: float) -> tuple[float, float]:
     """Return a number as equations have it, and how that changes with the number: p-values and odds ratios on a scale of their own.
 
     Examples
     --------
-    >>> scaled("p_value", 1.0), scaled("statistic", 2.5)
+    >>> scale_number("p_value", 1.0), scale_number("statistic", 2.5)
     ((0.0, -1.2533141373155001), (2.5, 1.0))
     """
     if key == "p_value":
@@ -49,26 +49,26 @@ def scaled(key: str, value: float) -> tuple[float, float]:
     return value, 1.0
 
 
-def scaled_interval(key: str, interval: Interval) -> Interval:
+def scale_interval(key: str, interval: Interval) -> Interval:
     """Return the interval of a number as equations have it."""
-    ends = scaled(key, interval.lo)[0], scaled(key, interval.hi)[0]
+    ends = scale_number(key, interval.lo)[0], scale_number(key, interval.hi)[0]
     return Interval(min(ends), max(ends))
 
 
-def at_least(numbers: NDArray[Any], least: float) -> NDArray[Any]:
+def at_least(numbers: NDArray[Any], bound: float) -> NDArray[Any]:
     """Return numbers, complex or not, with those below a bound raised to it, where they no longer change."""
-    return np.where(numbers.real < least, least, numbers)
+    return np.where(numbers.real < bound, bound, numbers)
 
 
-def raised(numbers: NDArray[Any], least: Any) -> NDArray[Any]:
+def raise_to(numbers: NDArray[Any], bound: Any) -> NDArray[Any]:
     """Return numbers with those below a bound raised to it, their derivatives kept.
 
     Examples
     --------
-    >>> raised(np.array([1.0 + 2.0j, 5.0]), 3.0)
+    >>> raise_to(np.array([1.0 + 2.0j, 5.0]), 3.0)
     array([3.+2.j, 5.+0.j])
     """
-    shifted: NDArray[Any] = numbers + np.maximum(least - numbers.real, 0.0)
+    shifted: NDArray[Any] = numbers + np.maximum(bound - numbers.real, 0.0)
     return shifted
 
 
@@ -142,7 +142,7 @@ class Formulas(ABC):
                 (slope * slopes[other] for other, slope in derived.slopes.items()),
                 np.zeros(len(sums)),
             )
-        scales = [scaled(key, numbers[key]) for key in self.keys]
+        scales = [scale_number(key, numbers[key]) for key in self.keys]
         if "p_value" in self.keys and self.has_wrong_sign(numbers):
             scales = [
                 (-z, -by) if key == "p_value" else (z, by)

@@ -169,7 +169,9 @@ class GeeSpec(_GroupedModel):
             offset=offset if offset.any() else None,
         )
         result = model.fit(maxiter=200, ctol=1e-10)
-        params, errors = (np.asarray(part, dtype=float) for part in (result.params, result.bse))
+        params, errors = (
+            np.asarray(numbers, dtype=float) for numbers in (result.params, result.bse)
+        )
         if self.family != "gaussian" and np.abs(x @ params + offset).max(initial=0.0) > 25.0:
             raise InputError(
                 "there is no finite estimate: too few records, or labels that a combination of its columns tells apart"
@@ -185,37 +187,37 @@ def random_intercept(x: Floats, y: Floats, groups: Codes, *, reml: bool) -> Mode
     """
     from scipy.optimize import minimize_scalar
 
-    _, of = np.unique(groups, return_inverse=True)
-    size = np.bincount(of).astype(float)
+    _, group_index = np.unique(groups, return_inverse=True)
+    size = np.bincount(group_index).astype(float)
     both = np.column_stack([x, y])
     sums = np.zeros((len(size), both.shape[1]))
-    np.add.at(sums, of, both)
+    np.add.at(sums, group_index, both)
     squares, (n, p) = both.T @ both, x.shape
     free = n - p if reml else n
 
-    def at(ratio: float) -> tuple[float, Floats, Floats, float]:
+    def fit_at(ratio: float) -> tuple[float, Floats, Floats, float]:
         """Log-likelihood, coefficients, the inverse of x'V^-1 x and the residual variance."""
-        whole = squares - sums.T @ ((ratio / (1.0 + ratio * size))[:, None] * sums)
-        inner = np.linalg.inv(whole[:p, :p])
-        b = inner @ whole[:p, p]
-        variance = max(float(whole[p, p] - b @ whole[:p, p]), 1e-300) / free
+        moments = squares - sums.T @ ((ratio / (1.0 + ratio * size))[:, None] * sums)
+        inner = np.linalg.inv(moments[:p, :p])
+        b = inner @ moments[:p, p]
+        variance = max(float(moments[p, p] - b @ moments[:p, p]), 1e-300) / free
         bent = float(np.log1p(ratio * size).sum()) + (
-            float(np.linalg.slogdet(whole[:p, :p])[1]) if reml else 0.0
+            float(np.linalg.slogdet(moments[:p, :p])[1]) if reml else 0.0
         )
         loglik = -0.5 * (free * (math.log(2.0 * math.pi * variance) + 1.0) + bent)
         return loglik, b, np.asarray(inner, dtype=float), variance
 
     grid = np.linspace(-16.0, 16.0, 65)
-    best = grid[int(np.argmax([at(float(np.exp(one)))[0] for one in grid]))]
-    found = minimize_scalar(
-        lambda one: -at(float(np.exp(one)))[0],
+    best = grid[int(np.argmax([fit_at(float(np.exp(log_ratio)))[0] for log_ratio in grid]))]
+    minimum = minimize_scalar(
+        lambda log_ratio: -fit_at(float(np.exp(log_ratio)))[0],
         bounds=(best - 0.5, best + 0.5),
         method="bounded",
         options={"xatol": 1e-10},
     )
-    ratio = float(np.exp(found.x))
-    ratio = 0.0 if at(0.0)[0] >= at(ratio)[0] - 1e-10 else ratio
-    loglik, b, inner, variance = at(ratio)
+    ratio = float(np.exp(minimum.x))
+    ratio = 0.0 if fit_at(0.0)[0] >= fit_at(ratio)[0] - 1e-10 else ratio
+    loglik, b, inner, variance = fit_at(ratio)
     singles = {
         "loglik": float(loglik),
         "group_variance": ratio * variance,

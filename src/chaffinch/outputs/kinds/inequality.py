@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, column_numbers, sums_by_cell
+from ..cells import CrossClassification, column_numbers, sums_by_cell
 from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import Interval
@@ -49,19 +49,19 @@ class Gini(GroupFormulas):
 class Lorenz(Formulas):
     """Points of a Lorenz curve out of how many records have each value."""
 
-    def __init__(self, at: Sequence[float], values: Floats) -> None:
-        super().__init__([f"{p:g}" for p in at])
-        self.at, self.values = list(at), values
+    def __init__(self, probabilities: Sequence[float], values: Floats) -> None:
+        super().__init__([f"{p:g}" for p in probabilities])
+        self.probabilities, self.values = list(probabilities), values
 
     def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
         """Return the share of the lowest records at each point."""
         n, total = sums.sum(axis=-1), at_least((sums * self.values).sum(axis=-1), 1e-9)
         before = np.cumsum(sums, axis=-1) - sums
         points = {}
-        for p in self.at:
-            left = at_least(p * n[..., None] - before, 0.0)
-            held = np.where(left.real <= sums.real, left, sums)
-            points[f"{p:g}"] = (held * self.values).sum(axis=-1) / total
+        for p in self.probabilities:
+            remaining = at_least(p * n[..., None] - before, 0.0)
+            counted = np.where(remaining.real <= sums.real, remaining, sums)
+            points[f"{p:g}"] = (counted * self.values).sum(axis=-1) / total
         return points
 
     def is_undefined(self, sums: Floats) -> bool:
@@ -118,7 +118,8 @@ class GiniSpec(GroupedNumbers):
         if (domain[self.variable].values < 0).any():
             return None
         outside = any(
-            one.hi < 0 or one.lo > 1 for one in self.intervals(self.crossing(domain)).values()
+            interval.hi < 0 or interval.lo > 1
+            for interval in self.intervals(self.crossing(domain)).values()
         )
         return "a coefficient does not lie between 0 and 1" if outside else None
 
@@ -164,7 +165,7 @@ class LorenzSpec(OutputSpec):
         values = domain[self.variable].values
         if self.rules_only(domain):
             return ()
-        cells = values_by_group(self.variable, Crossing((), ()), domain)
+        cells = values_by_group(self.variable, CrossClassification((), ()), domain)
         intervals = self._intervals()
         system = self.sum_system(
             domain,
@@ -194,7 +195,9 @@ class LorenzSpec(OutputSpec):
         if (domain[self.variable].values < 0).any():
             return None
         shown = self._intervals()
-        if any(one.lo > p + 1e-9 for one, p in zip(shown, self.probabilities, strict=True)):
+        if any(
+            interval.lo > p + 1e-9 for interval, p in zip(shown, self.probabilities, strict=True)
+        ):
             return "its curve lies above the diagonal"
         falls = any(later.hi < earlier.lo for earlier, later in pairwise(shown))
         return "its curve falls" if falls else None

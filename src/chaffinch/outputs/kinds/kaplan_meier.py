@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, Step, cell_names, crossed, record_groups, scalar_code, sums_by_cell
+from ..cells import (
+    CrossClassification,
+    Step,
+    cell_names,
+    cross_classify,
+    record_groups,
+    scalar_code,
+    sums_by_cell,
+)
 from ..domain import Floats, OutputDomain, Scalar
 from ..equations import Output, SumSystem
 from ..numbers import UNSAID, Interval
@@ -27,7 +35,7 @@ from .base import (
     Sample,
     Statistic,
     by_code,
-    called,
+    cell_label,
     groups_of,
     only,
 )
@@ -77,7 +85,7 @@ class KaplanMeierSpec(Counted):
     def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return tables of counts at risk and of events, and a system for survival, for each group."""
         cells, fields = self.crossing(domain), domain
-        crossed(
+        cross_classify(
             [self.time, self.event, *self.by], {}, fields, output=self.name
         )  # three different columns
         times = self._times()
@@ -112,18 +120,18 @@ class KaplanMeierSpec(Counted):
         return position, only(np.arange(len(field.levels)), code)
 
     def _risk(self, group: GroupOfRecords, times: Floats, printed: list[Any]) -> list[Output]:
-        most, name, values = group.domain.n_rows, f"{group.name}at risk", group.values
-        lo, hi = self.bounds(printed, most)
+        n_rows, name, values = group.domain.n_rows, f"{group.name}at risk", group.values
+        lo, hi = self.bounds(printed, n_rows)
         # Exact numbers as one table of differences: n unknown before the first time, so any count there.
         if (lo == hi).all():
             if (np.diff(lo) > 0).any():
                 raise self.fault(": the numbers at risk must not rise with time.")
             between = [*(lo[:-1] - lo[1:]), lo[-1]]
-            of = np.searchsorted(times, values, side="right")
-            return [self._cut(group, name, of, [0, *between], [most, *between])]
+            time_index = np.searchsorted(times, values, side="right")
+            return [self._cut(group, name, time_index, [0, *between], [n_rows, *between])]
         return [
             self._cut(
-                group, f"{name} at {t:g}", (values >= t).astype(int), [0, lo[k]], [most, hi[k]]
+                group, f"{name} at {t:g}", (values >= t).astype(int), [0, lo[k]], [n_rows, hi[k]]
             )
             for k, t in enumerate(times)
         ]
@@ -132,29 +140,31 @@ class KaplanMeierSpec(Counted):
         self,
         group: GroupOfRecords,
         name: str,
-        of: NDArray[Any],
+        part_codes: NDArray[Any],
         lo: list[Any],
         hi: list[Any],
         *more: Step,
     ) -> Output:
         fault = f"Output '{self.name}' counts records at times beyond the values of column '{self.time}'."
-        return group.cut(name, of, lo, hi, more=more, fault=fault)
+        return group.cut(name, part_codes, lo, hi, more=more, fault=fault)
 
     def _events(
         self, group: GroupOfRecords, times: Floats, yes: Step, printed: list[Any]
     ) -> Output:
         rows = group.domain.n_rows
         lo, hi = (bound.tolist() for bound in self.bounds(printed, rows))
-        of = self._event_times(group.values, times)
-        of = np.where(of < 0, len(times), of)
+        time_index = self._event_times(group.values, times)
+        time_index = np.where(time_index < 0, len(times), time_index)
         other = 0 if self.complete and self.events_counted == "at" else rows
-        return self._cut(group, f"{group.name}events", of, [*lo, 0], [*hi, other], yes)
+        return self._cut(group, f"{group.name}events", time_index, [*lo, 0], [*hi, other], yes)
 
     def _event_times(self, values: Floats, times: Floats) -> NDArray[np.int64]:
         """Of each value of the time, at which of the published times an event is counted; -1 for none."""
-        of = np.searchsorted(times, values, side="left")
-        counted = of < len(times) if self.events_counted == "since" else np.isin(values, times)
-        return np.where(counted, of, -1).astype(np.int64)
+        time_index = np.searchsorted(times, values, side="left")
+        counted = (
+            time_index < len(times) if self.events_counted == "since" else np.isin(values, times)
+        )
+        return np.where(counted, time_index, -1).astype(np.int64)
 
     def _survival(
         self, group: GroupOfRecords, times: Floats, yes: Step, printed: list[Any]
@@ -171,14 +181,14 @@ class KaplanMeierSpec(Counted):
         # Times after the last published one say nothing apart from being later: one group.
         values, steps = group.values, group.steps
         last = int(np.searchsorted(values, times[max(intervals)], side="right"))
-        of = np.minimum(np.arange(len(values)), last)
-        size = int(of.max()) + 1
+        time_index = np.minimum(np.arange(len(values)), last)
+        size = int(time_index.max()) + 1
         if size > MOST_TIMES:
             raise self.fault(
                 f": survival over more than {MOST_TIMES} times is not supported. Use a coarser grid."
             )
         names = (tuple(map(str, range(size))), *(("0",) for _ in steps))
-        cells = Crossing(((group.position, of.astype(np.int64)), *steps), names)
+        cells = CrossClassification(((group.position, time_index.astype(np.int64)), *steps), names)
         terms = sums_by_cell(group.domain, cells, [by_code(yes[0], (yes[1] == 0).astype(float))])
         reading = Survival(
             [int(np.searchsorted(values, times[k], side="right")) for k in intervals]
@@ -223,7 +233,7 @@ class KaplanMeierSpec(Counted):
         position, yes = self._happened(fields)
         event = yes[codes[:, position]] == 0
         times = np.array(self.times, dtype=float)
-        at, after = (
+        from_time, after = (
             np.searchsorted(values, times, side="left"),
             np.searchsorted(values, times, side="right"),
         )
@@ -232,13 +242,15 @@ class KaplanMeierSpec(Counted):
             died = np.bincount(time[rows][event[rows]], minlength=len(values))
             seen = np.bincount(time[rows], minlength=len(values))
             risk = np.append(len(rows) - np.cumsum(seen) + seen, 0)
-            left = np.append(1.0, np.cumprod(1.0 - died / np.maximum(risk[:-1], 1)))
+            surviving = np.append(1.0, np.cumprod(1.0 - died / np.maximum(risk[:-1], 1)))
             sizes.append(len(rows))
-            numbers["at_risk"] += risk[at].tolist()
-            before = np.concatenate([[0], after[:-1]]) if self.events_counted == "since" else at
+            numbers["at_risk"] += risk[from_time].tolist()
+            before = (
+                np.concatenate([[0], after[:-1]]) if self.events_counted == "since" else from_time
+            )
             until = np.append(0, np.cumsum(died))
             numbers["events"] += (until[after] - until[before]).tolist()
-            numbers["survival"] += left[after].tolist()
+            numbers["survival"] += surviving[after].tolist()
         n = np.repeat(sizes, len(times))
         survival = np.where(n > 0, numbers.pop("survival"), np.nan)
         return {
@@ -248,7 +260,9 @@ class KaplanMeierSpec(Counted):
 
     def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
         """Return which group has no records."""
-        return f"{called(self.crossing(sample.domain), index // len(self.times))} has no records"
+        return (
+            f"{cell_label(self.crossing(sample.domain), index // len(self.times))} has no records"
+        )
 
     def other_reading(self, sample: Sample) -> str:
         """Return that events are those since the time before, where these records give them so and not at the very times."""
@@ -276,7 +290,9 @@ class KaplanMeierSpec(Counted):
         time = fields.position(self.time)
         values, names = fields.columns[time].values, tuple(f"from {t:g}" for t in times)
         group = np.searchsorted(times, values, side="right") - 1
-        between = Crossing((*cells.steps, (time, group.astype(np.int64))), (*cells.names, names))
+        between = CrossClassification(
+            (*cells.steps, (time, group.astype(np.int64))), (*cells.names, names)
+        )
         tallies = [
             counter.tally("times", between, quantities=[COUNT] if self.publishes("at_risk") else [])
         ]
@@ -284,9 +300,10 @@ class KaplanMeierSpec(Counted):
             called = (
                 tuple(f"up to {t:g}" for t in times) if self.events_counted == "since" else names
             )
-            at = self._event_times(values, times)
-            events = Crossing(
-                (*cells.steps, (time, at), self._happened(fields)), (*cells.names, called, ("",))
+            time_index = self._event_times(values, times)
+            events = CrossClassification(
+                (*cells.steps, (time, time_index), self._happened(fields)),
+                (*cells.names, called, ("",)),
             )
             tallies.append(counter.counts("events", events, None))
         return [*tallies, *counter.n()]
@@ -295,7 +312,7 @@ class KaplanMeierSpec(Counted):
         """Give n, and the numbers at risk and events."""
         time, n = (
             counter.domain.position(self.time),
-            [one for one in tallies if one.part_name == "n"],
+            [tally for tally in tallies if tally.part_name == "n"],
         )
         yield Counts(n, self.unit_noun)
         yield SurvivalTable(tallies, time, self.threshold or 0, self.base, counter)
@@ -315,18 +332,18 @@ class Survival:
         records, events = sums[0::2], sums[1::2]
         risk = np.maximum(np.cumsum(records[::-1])[::-1], 1.0)
         events = np.clip(events, 0.0, risk)
-        left = np.maximum(1.0 - events / risk, 1e-9)
-        steps = np.concatenate([[0.0], np.cumsum(np.log(left))])
+        factors = np.maximum(1.0 - events / risk, 1e-9)
+        steps = np.concatenate([[0.0], np.cumsum(np.log(factors))])
         values, slope = np.zeros(len(self.ends)), np.zeros((len(self.ends), len(sums)))
         for row, end in enumerate(self.ends):
             values[row] = product = float(np.prod(1.0 - events[:end] / risk[:end]))
             product = max(product, float(np.exp(steps[end])))
             by_risk = np.zeros(len(risk))
-            by_risk[:end] = product * events[:end] / (risk[:end] ** 2 * left[:end])
+            by_risk[:end] = product * events[:end] / (risk[:end] ** 2 * factors[:end])
             slope[row, 0::2] = np.cumsum(
                 by_risk
             )  # a record at a time is at risk at all times up to it
-            slope[row, 1::2][:end] = -product / (risk[:end] * left[:end])
+            slope[row, 1::2][:end] = -product / (risk[:end] * factors[:end])
         return values, slope
 
 

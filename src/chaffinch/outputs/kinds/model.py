@@ -126,7 +126,7 @@ class ModelSpec(OutputSpec):
 
     def known(self, formula: Formula) -> dict[str, str]:
         """Return the names of coefficients, by how they may be written."""
-        inner = [one for one in self.coefficients.values() if isinstance(one, Mapping)]
+        inner = [value for value in self.coefficients.values() if isinstance(value, Mapping)]
         known = formula.known(
             {name for name in (inner[0] if inner else self.coefficients) if name not in self.ALSO}
         )
@@ -154,9 +154,11 @@ class ModelSpec(OutputSpec):
                     raise InputError(
                         f"Output '{self.name}': {formula.unknown('standard error', str(name))}"
                     )
-            own = self.coefficient_names(formula)
+            coefficient_names = self.coefficient_names(formula)
             keys["standard_errors"] = (
-                True if set(names) == set(own) else [name for name in own if name in names]
+                True
+                if set(names) == set(coefficient_names)
+                else [name for name in coefficient_names if name in names]
             )
         return keys
 
@@ -176,8 +178,11 @@ class ModelSpec(OutputSpec):
     ) -> list[Interval]:
         """Return the intervals of numbers by the names of the formula's columns, or of some of them."""
         first = 0 if self.INTERCEPT else 1
-        some = range(first, formula.size) if keys is None else keys
-        names, safe_names = [formula.names[k] for k in some], [formula.safe_names[k] for k in some]
+        columns = range(first, formula.size) if keys is None else keys
+        names, safe_names = (
+            [formula.names[k] for k in columns],
+            [formula.safe_names[k] for k in columns],
+        )
         written = self.known(formula)
         by = {written.get(plain_name(name), name): number for name, number in numbers.items()}
         for name in numbers:
@@ -198,8 +203,8 @@ class ModelSpec(OutputSpec):
         """Return which standard errors are published, by column of the design, and their intervals."""
         assert self.standard_errors is not None
         known = self.known(formula)
-        there = {known.get(plain_name(name)) for name in self.standard_errors}
-        keys = [k for k, name in enumerate(formula.names) if name in there]
+        given = {known.get(plain_name(name)) for name in self.standard_errors}
+        keys = [k for k, name in enumerate(formula.names) if name in given]
         errors = {
             name: number for name, number in self.standard_errors.items() if name not in self.ALSO
         }
@@ -222,7 +227,7 @@ class ModelSpec(OutputSpec):
     @property
     def singles(self) -> list[str]:
         """The keys of single numbers."""
-        return [key for key, one in self.statistics.items() if one.label]
+        return [key for key, statistic in self.statistics.items() if statistic.label]
 
     def coefficient_block(self, domain: OutputDomain, formula: Formula) -> NumberBlock:
         """Return the coefficients."""
@@ -333,7 +338,8 @@ class ModelSpec(OutputSpec):
             return intervals
         differ = self.ERRORS_DIFFER
         return [
-            one and Interval(one.lo * (1.0 - differ), one.hi * (1.0 + differ)) for one in intervals
+            interval and Interval(interval.lo * (1.0 - differ), interval.hi * (1.0 + differ))
+            for interval in intervals
         ]
 
     def one_step(
@@ -344,14 +350,14 @@ class ModelSpec(OutputSpec):
         `others` are parameters behind the coefficients.
         """
         intervals = [*self.named(self.coefficients, formula, "coefficient"), *others]
-        at, keys = np.array([one.middle for one in intervals]), list[int]()
+        coefficients, keys = np.array([interval.middle for interval in intervals]), list[int]()
         if self.standard_errors is not None:
             columns, bounds = self.error_keys(formula)
             keys = [k - 1 for k in columns]
             intervals += [Interval(*map(float, bound)) for bound in bounds]
         if self.loglik is not None:
             intervals.append(self.printed(self.loglik, self.statistics["loglik"].label))
-        return intervals, at, keys
+        return intervals, coefficients, keys
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
@@ -364,7 +370,7 @@ class ModelSpec(OutputSpec):
         records = counter.inside
         formula = self.compiled(counter.domain, records if len(records) else None)
         labels = self.labels_of(counter.domain, formula, records)
-        yield Counts([one for one in tallies if one.part_name == "n"], self.unit_noun)
+        yield Counts([tally for tally in tallies if tally.part_name == "n"], self.unit_noun)
         yield DegreesOfFreedom(len(records) - labels.n_parameters)
         if len(records):
             yield FittedModel(self, formula, counter.domain, records, *labels[:3])
@@ -381,9 +387,9 @@ def design_of(formula: Formula, codes: Codes) -> tuple[Floats, Floats]:
     """Return the design of records, (n, columns), and what their offsets add up to."""
     x = np.zeros((len(codes), formula.size))
     for terms in formula.terms:
-        x += terms.of(codes, formula.size)
+        x += terms.evaluate(codes, formula.size)
     return x, np.sum(
-        [np.zeros(len(codes)), *(look.of(codes)[:, 0] for look in formula.offsets)], axis=0
+        [np.zeros(len(codes)), *(look.evaluate(codes)[:, 0] for look in formula.offsets)], axis=0
     )
 
 
@@ -419,7 +425,9 @@ class JointLevels:
     offset: Floats
 
     @classmethod
-    def of(cls, formula: Formula, domain: OutputDomain, columns: tuple[int, ...]) -> JointLevels:
+    def from_formula(
+        cls, formula: Formula, domain: OutputDomain, columns: tuple[int, ...]
+    ) -> JointLevels:
         """Return the combinations of the levels of columns, as `joint_columns` gives them."""
         fields = domain
         sizes, grid = fields.shape(columns), fields.grid(columns)
@@ -471,18 +479,18 @@ class OneStep:
     `at` are the published parameters, `keys` those whose standard errors are published, `loglik` whether the log-likelihood is.
     """
 
-    def __init__(self, at: Floats, keys: list[int], *, loglik: bool) -> None:
-        self.at, self.keys, self.loglik = at, keys, loglik
+    def __init__(self, coefficients: Floats, keys: list[int], *, loglik: bool) -> None:
+        self.coefficients, self.keys, self.loglik = coefficients, keys, loglik
 
     @property
     def size(self) -> int:
         """The number of sums."""
-        p = len(self.at)
+        p = len(self.coefficients)
         return p + p * (p + 1) // 2 + 1
 
     def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
         """Return whether the information is singular, so that there is no estimate: of all numbers or none."""
-        p = len(self.at)
+        p = len(self.coefficients)
         information = symmetric(sums[p:-1], p)
         root = np.sqrt(np.maximum(np.diag(information), 1e-300))
         sizes = np.linalg.eigvalsh(information / np.outer(root, root))
@@ -490,23 +498,23 @@ class OneStep:
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
         """Return the published numbers, and their derivatives by the sums."""
-        p = len(self.at)
+        p = len(self.coefficients)
         score, inner = sums[:p], inverse(symmetric(sums[p:-1], p))
         step = inner @ score
         rows, columns = np.triu_indices(p)
         twice = np.where(rows == columns, 0.5, 1.0)
         values, slopes = (
-            [*(self.at + step)],
+            [*(self.coefficients + step)],
             np.zeros((p + len(self.keys) + self.loglik, len(sums))),
         )
         slopes[:p, :p] = inner
         slopes[:p, p:-1] = -twice * (
             inner[:, rows] * step[columns] + inner[:, columns] * step[rows]
         )
-        for place, key in enumerate(self.keys, p):
+        for row, key in enumerate(self.keys, p):
             error = float(np.sqrt(max(inner[key, key], 1e-300)))
             values.append(error)
-            slopes[place, p:-1] = -twice * inner[key, rows] * inner[key, columns] / error
+            slopes[row, p:-1] = -twice * inner[key, rows] * inner[key, columns] / error
         if self.loglik:
             values.append(float(sums[-1] + 0.5 * score @ step))
             slopes[-1, :p], slopes[-1, p:-1], slopes[-1, -1] = (

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, cell_names, column_numbers, record_groups, shaped, sums_by_cell
+from ..cells import (
+    CrossClassification,
+    cell_array,
+    cell_names,
+    column_numbers,
+    record_groups,
+    sums_by_cell,
+)
 from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import Interval
@@ -29,11 +36,11 @@ from .base import (
     Statistic,
     Variable,
     by_code,
-    called,
+    cell_label,
     least_step,
     middle,
 )
-from .formulas import GroupFormulas, raised
+from .formulas import GroupFormulas, raise_to
 
 SPREADS = ("sd", "variance")
 CENTRES = 17
@@ -93,13 +100,13 @@ class GroupedNumbers(SummarySpec):
     def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
         """Give the number of each group of records."""
 
-    def printed_cells(self, cells: Crossing) -> NDArray[np.object_]:
+    def printed_cells(self, cells: CrossClassification) -> NDArray[np.object_]:
         """Return the numbers as printed, with an axis for each column of `by`."""
         if (self.value is None) == (self.values is None) or (self.by and self.values is None):
             raise self.fault(" must have a value, or values for the groups of its `by`.")
-        return shaped(self.numbers, cells, what=f"Output '{self.name}'", absent="")
+        return cell_array(self.numbers, cells, what=f"Output '{self.name}'", absent="")
 
-    def intervals(self, cells: Crossing) -> dict[int, Interval]:
+    def intervals(self, cells: CrossClassification) -> dict[int, Interval]:
         """Return the interval of each group's number, by the group's position; withheld ones are absent."""
         block = NumberBlock(
             "values", [], self.printed_cells(cells).ravel().tolist(), label="a value"
@@ -127,14 +134,14 @@ class GroupedNumbers(SummarySpec):
 
     def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
         """Return which group has no number, and why."""
-        return f"{called(self.crossing(sample.domain), index)} {self.NO_NUMBER}"
+        return f"{cell_label(self.crossing(sample.domain), index)} {self.NO_NUMBER}"
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups, and n."""
         cells = self.crossing(counter.domain)
         printed = counter.marked(cells.names)
         if self.values is not None and cells.steps:
-            printed = shaped(self.values, cells, what=f"Output '{self.name}'", absent="")
+            printed = cell_array(self.values, cells, what=f"Output '{self.name}'", absent="")
         shown = counter.numbers_shown(printed)
         quantity = f"{self.QUANTITY}:{'/'.join(self.of_columns)}"
         return [counter.tally("cells", cells, shown=shown, quantities=[quantity]), *counter.n()]
@@ -169,11 +176,11 @@ class Moments(GroupFormulas):
         """Return the number of each group."""
         if self.kind == "sum":
             return sums[..., 1] + self.shift * sums[..., 0]
-        n = raised(sums[..., 0], 1.0)
+        n = raise_to(sums[..., 0], 1.0)
         if self.kind == "mean":
             return self.shift + sums[..., 1] / n
-        free = raised(n - self.ddof, 1.0)
-        variance = raised((sums[..., 2] - sums[..., 1] ** 2 / n) / free, 0.0)
+        free = raise_to(n - self.ddof, 1.0)
+        variance = raise_to((sums[..., 2] - sums[..., 1] ** 2 / n) / free, 0.0)
         if self.kind == "variance":
             return variance
         sd = np.sqrt(variance.real)
@@ -216,10 +223,10 @@ class Moments(GroupFormulas):
             for c in tried:
                 around = squares[0] - 2.0 * c * sums + (c**2 - variance[:, None]) * counts
                 conditions.append((around, -self.ddof * variance, np.inf))
-        rows, least, most = zip(*conditions, strict=True)
+        rows, lows, highs = zip(*conditions, strict=True)
         low, high = (
             np.concatenate([np.broadcast_to(end, len(self.groups)) for end in ends])
-            for ends in (least, most)
+            for ends in (lows, highs)
         )
         return np.vstack(rows), low, high
 
@@ -263,9 +270,7 @@ class MomentSpec(GroupedNumbers):
         """Return which group has no number. Of a spread nothing is said but this: one record would be a count of people."""
         if self.kind == "mean":
             return super().undefined_reason(sample, block, index)
-        return (
-            f"{called(self.crossing(sample.domain), index)} has too few records for its {self.kind}"
-        )
+        return f"{cell_label(self.crossing(sample.domain), index)} has too few records for its {self.kind}"
 
     def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
         """Give the number of each group of records."""
@@ -295,10 +300,14 @@ class MomentSpec(GroupedNumbers):
         )
         if n is None or n <= self.ddof or len(values) < 2:
             return None
-        least = least_step(values) ** 2 * (n - 1) / (n * (n - self.ddof))
-        least = math.sqrt(least) if self.kind == "sd" else least
-        if any(interval.lo > 0 and interval.hi < least * (1.0 - SLACK) for interval in intervals):
-            bound = f"{least:.6g}, " if n >= domain.threshold else ""  # n follows from the bound
+        min_spread = least_step(values) ** 2 * (n - 1) / (n * (n - self.ddof))
+        min_spread = math.sqrt(min_spread) if self.kind == "sd" else min_spread
+        if any(
+            interval.lo > 0 and interval.hi < min_spread * (1.0 - SLACK) for interval in intervals
+        ):
+            bound = (
+                f"{min_spread:.6g}, " if n >= domain.threshold else ""
+            )  # n follows from the bound
             what = "a standard deviation" if self.kind == "sd" else "a variance"
             return f"{what} is above 0 and below {bound}the smallest that values with the steps of column '{self.variable}' can have"
         return None

@@ -154,32 +154,41 @@ class OrderedSpec(ModelSpec):
             return self.n_equations(domain)
         block, p = self.threshold_block(domain, formula), formula.size - 1
         thresholds = [self.printed(number, block.label) for number in block.numbers]
-        intervals, at, keys = self.one_step(formula, thresholds)
-        joint = JointLevels.of(formula, domain, joint_columns(formula, *formula.label.columns))
-        place = self._places(domain, formula)[joint.codes[:, formula.label.columns[0]]]
-        inside = place >= 0
+        intervals, coefficients, keys = self.one_step(formula, thresholds)
+        joint = JointLevels.from_formula(
+            formula, domain, joint_columns(formula, *formula.label.columns)
+        )
+        level_index = self._places(domain, formula)[joint.codes[:, formula.label.columns[0]]]
+        inside = level_index >= 0
         score, information, loglik = ordered_parts(
-            self.kind, joint.x[:, 1:], np.where(inside, place, 0), joint.offset, at[:p], at[p:]
+            self.kind,
+            joint.x[:, 1:],
+            np.where(inside, level_index, 0),
+            joint.offset,
+            coefficients[:p],
+            coefficients[p:],
         )
         numbers = np.hstack([score, upper(information), loglik[:, None]]) * inside[:, None]
-        reading = OneStep(at, keys, loglik=self.loglik is not None)
+        reading = OneStep(coefficients, keys, loglik=self.loglik is not None)
         terms = joint.terms(numbers)
         system = self.sum_system(domain, reading.size, [terms], intervals, reading)
         return (system, *self.n_equations(domain))
 
     def _places(self, domain: OutputDomain, formula: Formula) -> NDArray[np.int64]:
         """For each level of the label its class from 0, -1 for levels that the filter leaves out."""
-        place = np.full(len(domain.columns[formula.label.columns[0]].levels), -1)
+        level_index = np.full(len(domain.columns[formula.label.columns[0]].levels), -1)
         for number, code in enumerate(self.classes(domain, formula)):
-            place[code] = number
-        return place
+            level_index[code] = number
+        return level_index
 
     def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
         """Return the fit by statsmodels."""
-        place = self._places(sample.domain, formula)[sample.inside[:, formula.label.columns[0]]]
+        level_index = self._places(sample.domain, formula)[
+            sample.inside[:, formula.label.columns[0]]
+        ]
         field = sample.domain.columns[formula.label.columns[0]]
         for number, code in enumerate(self.classes(sample.domain, formula)):
-            if not (place == number).any():
+            if not (level_index == number).any():
                 label = field.safe_label(code)
                 raise InputError(
                     f"{'a class' if label == HIDDEN else f'class {label!r}'} of column '{field.name}' has no records"
@@ -187,14 +196,14 @@ class OrderedSpec(ModelSpec):
         x, offset = design_of(formula, sample.inside)
         x = x[:, 1:]
         params, errors, thresholds, loglik = _by_statsmodels(
-            self.kind.removeprefix("ordered-"), place, x, offset
+            self.kind.removeprefix("ordered-"), level_index, x, offset
         )
-        at = np.concatenate([params, thresholds])
+        coefficients = np.concatenate([params, thresholds])
         with np.errstate(all="ignore"):
-            score = ordered_parts(self.kind, x, place, offset, params, thresholds)[0]
+            score = ordered_parts(self.kind, x, level_index, offset, params, thresholds)[0]
         sums, spread = score.sum(axis=0), np.sqrt((score**2).sum(axis=0))
         if (
-            not np.isfinite(at).all()
+            not np.isfinite(coefficients).all()
             or not (np.abs(sums) <= 1e-3 * spread + 1e-6).all()
             or np.abs(x @ params).max(initial=0.0) > 200.0
         ):
@@ -217,7 +226,7 @@ class OrderedSpec(ModelSpec):
 def ordered_parts(
     kind: str,
     x: Floats,
-    place: NDArray[np.int64],
+    level_index: NDArray[np.int64],
     offset: Floats,
     coefficients: Floats,
     thresholds: Floats,
@@ -235,12 +244,13 @@ def ordered_parts(
     eta, p, q = x @ coefficients + offset, x.shape[1], len(thresholds)
     ends = np.concatenate([[-np.inf], thresholds, [np.inf]])
     (low, low_slope, low_bend), (high, high_slope, high_bend) = (
-        _curve(kind, ends[place + k] - eta) for k in (0, 1)
+        _curve(kind, ends[level_index + k] - eta) for k in (0, 1)
     )
     chance = np.maximum(high - low, LEAST)
     # Derivatives of the two arguments by all parameters: -x, and 1 for the threshold itself.
     above, below = (
-        np.hstack([-x, (place[:, None] + k == np.arange(1, q + 1)).astype(float)]) for k in (1, 0)
+        np.hstack([-x, (level_index[:, None] + k == np.arange(1, q + 1)).astype(float)])
+        for k in (1, 0)
     )
     slope = high_slope[:, None] * above - low_slope[:, None] * below
     score = slope / chance[:, None]
@@ -266,16 +276,16 @@ def _curve(kind: str, z: Floats) -> tuple[Floats, Floats, Floats]:
     else:
         value, slope = special.ndtr(finite), np.exp(-0.5 * finite**2) / math.sqrt(2.0 * math.pi)
         bend = -finite * slope
-    there = np.isfinite(z)
+    is_finite = np.isfinite(z)
     return (
-        np.where(there, value, (z > 0).astype(float)),
-        np.where(there, slope, 0.0),
-        np.where(there, bend, 0.0),
+        np.where(is_finite, value, (z > 0).astype(float)),
+        np.where(is_finite, slope, 0.0),
+        np.where(is_finite, bend, 0.0),
     )
 
 
 def _by_statsmodels(
-    link: str, place: NDArray[np.int64], x: Floats, offset: Floats
+    link: str, level_index: NDArray[np.int64], x: Floats, offset: Floats
 ) -> tuple[Floats, Floats, Floats, float]:
     """Coefficients, their standard errors, thresholds and log-likelihood."""
     try:
@@ -288,10 +298,12 @@ def _by_statsmodels(
         warnings.simplefilter("ignore")
         try:
             model = OrderedModel(
-                place, x / scale, distr=link, offset=offset if offset.any() else None
+                level_index, x / scale, distr=link, offset=offset if offset.any() else None
             )
             result = model.fit(method="bfgs", disp=0, maxiter=1000, gtol=1e-8)
-            params, errors = (np.asarray(part, dtype=float) for part in (result.params, result.bse))
+            params, errors = (
+                np.asarray(numbers, dtype=float) for numbers in (result.params, result.bse)
+            )
             thresholds = np.asarray(model.transform_threshold_params(params), dtype=float)[1:-1]
         except (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError):
             raise InputError("statsmodels finds no estimate") from None

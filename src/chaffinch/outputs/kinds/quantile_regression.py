@@ -48,7 +48,7 @@ class QuantileRegressionSpec(ModelSpec):
         x, offset = design_of(formula, sample.inside)
         y = label_of(formula, sample.domain, sample.inside) - offset
         check_rank(x)
-        coefficients = _least(x, y, self.quantile)
+        coefficients = _minimise_loss(x, y, self.quantile)
         spread = (
             np.std(y) / np.sqrt(max(len(y), 1)) / np.maximum(np.sqrt((x**2).mean(axis=0)), 1e-300)
         )
@@ -56,34 +56,39 @@ class QuantileRegressionSpec(ModelSpec):
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the coefficients beside themselves where no others do better on these records, and beside better ones otherwise."""
-        every = list(super().recomputed(sample))
+        comparisons = list(super().recomputed(sample))
         formula = self.compiled(sample.domain, sample.inside if len(sample.inside) else None)
         intervals = self.named(self.coefficients, formula, "coefficient")
-        best = np.array([number.value for number in every[: len(intervals)]])
+        best = np.array([number.value for number in comparisons[: len(intervals)]])
         if np.isfinite(best).all():
             x, offset = design_of(formula, sample.inside)
             y = label_of(formula, sample.domain, sample.inside) - offset
             middle, half = (
-                np.array([getattr(one, key) for one in intervals]) for key in ("middle", "half")
+                np.array([getattr(interval, key) for interval in intervals])
+                for key in ("middle", "half")
             )
             # What the digits that were cut off can change in the sum.
             slack = max(self.quantile, 1.0 - self.quantile) * float(np.abs(x).sum(axis=0) @ half)
-            least = tilted_loss(y - x @ best, self.quantile)
-            if tilted_loss(y - x @ middle, self.quantile) <= least + slack + 1e-9 * max(least, 1.0):
+            min_loss = tilted_loss(y - x @ best, self.quantile)
+            if tilted_loss(y - x @ middle, self.quantile) <= min_loss + slack + 1e-9 * max(
+                min_loss, 1.0
+            ):
                 best = middle
-        for number, value in zip(every, best, strict=False):
+        for number, value in zip(comparisons, best, strict=False):
             yield Number(number.name, number.lo, number.hi, float(value), number.unit)
-        yield from every[len(intervals) :]
+        yield from comparisons[len(intervals) :]
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give n, records less parameters, the model, and that it passes through records, whose labels coefficients in full give."""
         yield from super().evidence(tallies, counter)
-        digits = [self.printed(one, "a coefficient").half for one in self.coefficients.values()]
+        digits = [
+            self.printed(number, "a coefficient").half for number in self.coefficients.values()
+        ]
         in_full = not digits and self.decimals is None and not self.digits
         yield InterpolatingFit(in_full or 0.0 in digits)
 
 
-def tilted_loss(residuals: Floats, at: float) -> float:
+def tilted_loss(residuals: Floats, quantile: float) -> float:
     """Return the sum of residuals, those below 0 counted at - 1 times and those above `at` times.
 
     Examples
@@ -91,16 +96,16 @@ def tilted_loss(residuals: Floats, at: float) -> float:
     >>> tilted_loss(np.array([1.0, -2.0]), 0.25)
     1.75
     """
-    return float(np.sum(residuals * (at - (residuals < 0.0))))
+    return float(np.sum(residuals * (quantile - (residuals < 0.0))))
 
 
-def _least(x: Floats, y: Floats, at: float) -> Floats:
+def _minimise_loss(x: Floats, y: Floats, quantile: float) -> Floats:
     """Coefficients with the least tilted loss: the dual programme, whose multipliers they are."""
     from scipy.optimize import linprog
 
     # max y'd with x'd = (1 - at) x'1 and 0 <= d <= 1 (Koenker 2005, section 6.2).
     solved = linprog(
-        -y, A_eq=x.T, b_eq=(1.0 - at) * x.sum(axis=0), bounds=(0.0, 1.0), method="highs"
+        -y, A_eq=x.T, b_eq=(1.0 - quantile) * x.sum(axis=0), bounds=(0.0, 1.0), method="highs"
     )
     if solved.status != 0:
         raise InputError("no minimum was found")

@@ -22,7 +22,14 @@ from numpy.typing import NDArray
 from pydantic import Field as Key
 
 from ..._base.errors import InputError
-from ..cells import Crossing, cell_names, column_numbers, shaped, sums_by_cell, table_of_counts
+from ..cells import (
+    CrossClassification,
+    cell_array,
+    cell_names,
+    column_numbers,
+    sums_by_cell,
+    table_of_counts,
+)
 from ..domain import Floats, OutputDomain
 from ..equations import Output, SumSystem
 from ..numbers import UNSAID, WITHHELD, Interval, people
@@ -35,12 +42,12 @@ from .base import (
     Kind,
     NumberBlock,
     Sample,
-    boxed,
     by_code,
-    called,
+    cell_label,
     groups_of,
     is_gone,
-    nested,
+    nest,
+    object_array,
 )
 from .moments import SummarySpec
 
@@ -68,35 +75,35 @@ class QuantileSpec(SummarySpec):
             raise self.fault(" must say which quantiles it has, with at = [0.25, 0.5, 0.75].")
         return list(self.probabilities)
 
-    def lists(self, cells: Crossing) -> list[list[Any]]:
+    def lists(self, cells: CrossClassification) -> list[list[Any]]:
         """Return the quantiles of each group as printed; None where it has none."""
         printed, what, points = self.numbers, f"Output '{self.name}'", self.points
         if printed is None:
             raise InputError(f"{what} must have a value or values.")
-        parts = shaped(printed, cells, what=what, absent=..., lists=True).ravel()
+        parts = cell_array(printed, cells, what=what, absent=..., lists=True).ravel()
         lists = [
             [None] * len(points)
-            if part is None or part is ...
-            else part
-            if isinstance(part, list)
-            else [part]
-            for part in parts
+            if entry is None or entry is ...
+            else entry
+            if isinstance(entry, list)
+            else [entry]
+            for entry in parts
         ]
-        if any(len(one) != len(points) for one in lists):
-            every = ", for each group." if self.by else "."
+        if any(len(values) != len(points) for values in lists):
+            ending = ", for each group." if self.by else "."
             raise InputError(
-                f"{what} must have {len(points)} quantiles, in the order of `at`{every}"
+                f"{what} must have {len(points)} quantiles, in the order of `at`{ending}"
             )
         return lists
 
-    def intervals(self, cells: Crossing) -> list[list[Interval | None]]:
+    def intervals(self, cells: CrossClassification) -> list[list[Interval | None]]:
         """Return, for each group, the interval of each quantile."""
         return [
-            [None if q in UNSAID else self.printed(q, "a quantile") for q in one]
-            for one in self.lists(cells)
+            [None if q in UNSAID else self.printed(q, "a quantile") for q in values]
+            for values in self.lists(cells)
         ]
 
-    def totals(self, domain: OutputDomain, cells: Crossing) -> list[int | None]:
+    def totals(self, domain: OutputDomain, cells: CrossClassification) -> list[int | None]:
         """Return the number of records of each group, where known."""
         if not self.by:
             if self.n is not None and not _is_count(self.n):
@@ -109,7 +116,7 @@ class QuantileSpec(SummarySpec):
         if self.n is None:
             return [None] * cells.size
         printed = (
-            shaped(self.n, cells, what=f"The n of output '{self.name}'", absent="?")
+            cell_array(self.n, cells, what=f"The n of output '{self.name}'", absent="?")
             .ravel()
             .tolist()
         )
@@ -126,7 +133,7 @@ class QuantileSpec(SummarySpec):
         )
         if self.variable in self.by:
             raise self.fault(f" cannot take quantiles of '{self.variable}' by itself.")
-        every, totals = self.intervals(cells), self.totals(domain, cells)
+        intervals, totals = self.intervals(cells), self.totals(domain, cells)
         equations: list[Output] = []
         if any(n is not None for n in totals) and (self.by or within.masks):
             lo = np.array([0 if n is None else n for n in totals])
@@ -138,12 +145,12 @@ class QuantileSpec(SummarySpec):
             raise self.fault(" has quantiles of no records: some n is 0.")
         names = [f" of group {k + 1}" if self.by else "" for k in range(cells.size)]
         for group, row, n in zip(
-            groups_of(names, domain, position, cells, within), every, totals, strict=True
+            groups_of(names, domain, position, cells, within), intervals, totals, strict=True
         ):
             for q, interval in zip(self.points, row, strict=True):
                 if interval is not None:
-                    one = _Quantile(f"{self.name}: {q:g}{group.name}", group, q, interval)
-                    equations += one.without_n() if n is None else one.with_n(n)
+                    quantile = _Quantile(f"{self.name}: {q:g}{group.name}", group, q, interval)
+                    equations += quantile.without_n() if n is None else quantile.with_n(n)
         if not equations:
             raise self.fault(" has no value that is not withheld.")
         return tuple(equations)
@@ -158,7 +165,7 @@ class QuantileSpec(SummarySpec):
         cells, points, numbers = self.crossing(domain), self.points, list[Any]()
         if self.numbers is not None:
             self.intervals(cells)
-            numbers = [q for one in self.lists(cells) for q in one]
+            numbers = [q for values in self.lists(cells) for q in values]
         names = [
             f"{name} at {q:g}" if name else f"{q:g}" for name in cell_names(cells) for q in points
         ]
@@ -183,7 +190,9 @@ class QuantileSpec(SummarySpec):
 
     def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
         """Return which group has no records."""
-        return f"{called(self.crossing(sample.domain), index // len(self.points))} has no records"
+        return (
+            f"{cell_label(self.crossing(sample.domain), index // len(self.points))} has no records"
+        )
 
     def computed_numbers(self, sample: Sample) -> dict[str, Any]:
         """Return the quantiles of each group, and n if it is published or needed."""
@@ -198,7 +207,7 @@ class QuantileSpec(SummarySpec):
             return None
         sizes = [len(x) for x in self.by_group(sample)]
         shown = [WITHHELD if is_gone(self.printer, n) else n for n in sizes]
-        return nested(shown, self.crossing(sample.domain).shape)
+        return nest(shown, self.crossing(sample.domain).shape)
 
     def _on_grid(self, domain: OutputDomain, printed: list[Any]) -> bool:
         """Whether each quantile as printed may be a value of the column; always where n is known anyway."""
@@ -215,7 +224,7 @@ class QuantileSpec(SummarySpec):
         if len(cells.steps) == 1 and isinstance(values, list) and len(values) == cells.size:
             lists = [value if isinstance(value, list) else [value] for value in values]
             marks = CellMark.BY_RULE, CellMark.WITHHELD
-            printed = boxed([marks[all(map(is_unsaid, numbers))] for numbers in lists])
+            printed = object_array([marks[all(map(is_unsaid, numbers))] for numbers in lists])
         shown = counter.numbers_shown(printed)
         table = counter.tally("cells", cells, shown=shown, quantities=[COUNT] if groups else [])
         return [table, *([] if groups else counter.n())]
@@ -231,14 +240,14 @@ def _is_count(n: Any) -> bool:
     return isinstance(n, int) and not isinstance(n, bool) and n >= 0
 
 
-def _widened(interval: Interval) -> Interval:
+def _widen(interval: Interval) -> Interval:
     """An interval with room for how numbers are stored."""
     slack = 1e-9 * max(1.0, abs(interval.lo), abs(interval.hi))
     return Interval(interval.lo - slack, interval.hi + slack)
 
 
 def _inside(values: Floats, interval: Interval) -> NDArray[np.bool_]:
-    lo, hi = _widened(interval)
+    lo, hi = _widen(interval)
     return (values >= lo) & (values <= hi)
 
 
@@ -247,16 +256,16 @@ class _Quantile:
 
     def __init__(self, name: str, group: GroupOfRecords, q: float, interval: Interval) -> None:
         self.name, self.group, self.q, self.values = name, group, q, group.values
-        self.lo, self.hi = _widened(interval)
+        self.lo, self.hi = _widen(interval)
         self.on_grid = bool(_inside(self.values, interval).any())
         if self.hi < self.values[0] or self.lo > self.values[-1]:
             raise InputError(
                 f"Output '{name}': the quantile lies outside the values of its column."
             )
 
-    def _cut(self, part: str, of: NDArray[Any], lo: list[int], hi: list[int]) -> Output:
+    def _cut(self, label: str, part_codes: NDArray[Any], lo: list[int], hi: list[int]) -> Output:
         fault = f"Output '{self.name}': no record could make the quantile what it is."
-        return self.group.cut(f"{self.name}, {part}", of, lo, hi, fault=fault)
+        return self.group.cut(f"{self.name}, {label}", part_codes, lo, hi, fault=fault)
 
     def with_n(self, n: int) -> list[Output]:
         """Tables of counts, exact in whole numbers."""
@@ -284,8 +293,8 @@ class _Quantile:
     def _between(self, share: float, n: int, threshold: int) -> tuple[float, float]:
         """The two values of the column, nearest to each other, that interpolate to the printed quantile."""
         lower, upper = self.values[self.values < self.lo], self.values[self.values > self.hi]
-        at = (1.0 - share) * lower[:, None] + share * upper[None, :]
-        fits = (at >= self.lo) & (at <= self.hi)
+        interpolated = (1.0 - share) * lower[:, None] + share * upper[None, :]
+        fits = (interpolated >= self.lo) & (interpolated <= self.hi)
         if not fits.any():
             raise InputError(
                 f"Output '{self.name}': no two values of its column interpolate to the quantile with n = {people(n, threshold)}. Give its decimals, or check n."
@@ -300,15 +309,15 @@ class _Quantile:
             raise InputError(
                 f"Output '{self.name}' lies between values of its column: its n is needed to say which. Give n."
             )
-        domain, steps, most = self.group.domain, self.group.steps, float(self.group.domain.n_rows)
+        domain, steps, n_rows = self.group.domain, self.group.steps, float(self.group.domain.n_rows)
         cells, slack, equations = (
-            Crossing(steps, tuple(("0",) for _ in steps)),
-            1e-9 * most,
+            CrossClassification(steps, tuple(("0",) for _ in steps)),
+            1e-9 * n_rows,
             list[Output](),
         )
-        for part, mask, low, high in (
-            ("below", self.values < self.lo, -most, -self.q),
-            ("up to", self.values <= self.hi, 1.0 - self.q, most),
+        for label, mask, low, high in (
+            ("below", self.values < self.lo, -n_rows, -self.q),
+            ("up to", self.values <= self.hi, 1.0 - self.q, n_rows),
         ):
             terms = sums_by_cell(
                 domain,
@@ -321,7 +330,7 @@ class _Quantile:
                 np.array([high + slack]),
                 self.group.within.keep(),
             )
-            equations.append(SumSystem(f"{self.name}, {part}", 1, (terms,), lo, hi, keep=keep))
+            equations.append(SumSystem(f"{self.name}, {label}", 1, (terms,), lo, hi, keep=keep))
         return equations
 
 

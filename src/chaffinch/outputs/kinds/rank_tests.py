@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, column_numbers, record_groups, sums_by_cell
+from ..cells import CrossClassification, column_numbers, record_groups, sums_by_cell
 from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import Interval
@@ -39,10 +39,12 @@ def too_many_values(column: str, counts: int, max_counts: int = MOST_COUNTS) -> 
     )
 
 
-def values_by_group(column: str, cells: Crossing, fields: OutputDomain) -> Crossing:
+def values_by_group(
+    column: str, cells: CrossClassification, fields: OutputDomain
+) -> CrossClassification:
     """Return each value of a column in each group."""
     step = (fields.position(column), np.arange(len(fields[column].values)))
-    return Crossing((*cells.steps, step), (*cells.names, fields[column].labels))
+    return CrossClassification((*cells.steps, step), (*cells.names, fields[column].labels))
 
 
 def ties(together: NDArray[Any]) -> NDArray[Any]:
@@ -55,7 +57,7 @@ def mid_ranks(together: NDArray[Any]) -> NDArray[Any]:
     return np.cumsum(together, axis=-1) - 0.5 * (together - 1.0)
 
 
-def corrected(
+def correct_for_continuity(
     difference: NDArray[Any], alternative: Alternative, *, correction: bool
 ) -> NDArray[Any]:
     """How far a statistic is from what is expected, half a rank taken off towards it."""
@@ -101,14 +103,14 @@ class MannWhitney(RankSum):
     def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
         """Return U, the share of pairs that it is, and z."""
         first, second = np.split(sums, 2, axis=-1)
-        n1, n2 = (at_least(some.sum(axis=-1), 1.0) for some in (first, second))
+        n1, n2 = (at_least(counts.sum(axis=-1), 1.0) for counts in (first, second))
         u = (first * (np.cumsum(second, axis=-1) - 0.5 * second)).sum(axis=-1)
         n = n1 + n2
         variance = n1 * n2 / 12.0 * (n + 1.0 - ties(first + second) / (n * (n - 1.0)))
         expected = 0.5 * n1 * n2
-        z = corrected(u - expected, self.alternative, correction=self.correction) / np.sqrt(
-            at_least(variance, 1e-9)
-        )
+        z = correct_for_continuity(
+            u - expected, self.alternative, correction=self.correction
+        ) / np.sqrt(at_least(variance, 1e-9))
         return {"statistic": u, "auc": u / (n1 * n2), "z": z, "expected": expected}
 
     def is_undefined(self, sums: Floats) -> bool:
@@ -156,14 +158,14 @@ class RankSpec(GroupTest):
     by: Columns = Key(default_factory=list)
     groups: dict[str, Any] = Key(default_factory=dict)
 
-    def part(self, key: str) -> KindPart:
+    def kind_part(self, key: str) -> KindPart:
         """Return the n and medians of the groups."""
-        part = group_part(key, self.variable, self.by, self.groups)
+        kind_part = group_part(key, self.variable, self.by, self.groups)
         counts = getattr(self, "counts", None)
         return (
-            part._replace(entry={**part.entry, "n": counts})
+            kind_part._replace(entry={**kind_part.entry, "n": counts})
             if key == "medians" and counts is not None
-            else part
+            else kind_part
         )
 
     def rules_only(self, fields: OutputDomain) -> str:
@@ -173,7 +175,7 @@ class RankSpec(GroupTest):
     def _size(self, fields: OutputDomain) -> int:
         return self.crossing(fields.with_rows(1)).size * len(fields[self.variable].values)
 
-    def _values_by_group(self, domain: OutputDomain) -> Crossing:
+    def _values_by_group(self, domain: OutputDomain) -> CrossClassification:
         """Each value of the column in each group."""
         if self.variable in self.by:
             raise self.fault(f" cannot rank column '{self.variable}' by itself.")
@@ -209,10 +211,10 @@ class MannWhitneySpec(RankSpec):
     z: Annotated[Any, Statistic("z")] = None
     p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
     counts: CountsPart = None
-    medians: Annotated[Any, Statistic(part=True)] = None
+    medians: Annotated[Any, Statistic(is_part=True)] = None
     p_below: PBound = None
 
-    def _values_by_group(self, domain: OutputDomain) -> Crossing:
+    def _values_by_group(self, domain: OutputDomain) -> CrossClassification:
         cells = super()._values_by_group(domain)
         if cells.shape[0] != 2:
             raise self.fault(
@@ -247,7 +249,9 @@ class MannWhitneySpec(RankSpec):
         u = float(test.statistic)
         z = (
             float(
-                corrected(np.array(u - 0.5 * pairs), self.alternative, correction=self.correction)
+                correct_for_continuity(
+                    np.array(u - 0.5 * pairs), self.alternative, correction=self.correction
+                )
             )
             / unit
         )
@@ -265,10 +269,10 @@ class KruskalWallisSpec(RankSpec):
     kind: Literal["kruskal-wallis"] = "kruskal-wallis"
     by: Annotated[Columns, Key(min_length=1, max_length=1)]
     statistic: Annotated[Any, Statistic("the statistic", default=True)] = None
-    dof: Annotated[Whole | None, Statistic(whole=True, default=True)] = None
+    dof: Annotated[Whole | None, Statistic(is_whole=True, default=True)] = None
     p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
     counts: CountsPart = None
-    medians: Annotated[Any, Statistic(part=True)] = None
+    medians: Annotated[Any, Statistic(is_part=True)] = None
     p_below: PBound = None
 
     def reading(self, key: str, groups: int) -> Formulas:
@@ -279,7 +283,7 @@ class KruskalWallisSpec(RankSpec):
         """Return the test on records, by scipy; nan where there is none."""
         from scipy.stats import chi2, kruskal
 
-        samples = [some for some in self.samples(sample) if len(some)]
+        samples = [numbers for numbers in self.samples(sample) if len(numbers)]
         if len(samples) < 2 or np.ptp(np.concatenate(samples)) == 0.0:
             return dict.fromkeys(self.statistics, Single(math.nan))
         test, dof = kruskal(*samples), len(samples) - 1

@@ -24,7 +24,16 @@ from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts, Magnitudes
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
-from .base import KINDS, Column, Columns, Kind, OptionalColumn, Sample, Statistic, placed
+from .base import (
+    KINDS,
+    Column,
+    Columns,
+    Kind,
+    OptionalColumn,
+    Sample,
+    Statistic,
+    renumber_equations,
+)
 from .formulas import GroupFormulas
 from .moments import GroupedNumbers, GroupNumber
 from .single import CountsPart, KindPart, PartsAlone, once
@@ -71,7 +80,7 @@ class RatioSpec(GroupedNumbers):
         """The columns that it sums up."""
         return tuple(name for name in (self.variable, self.over, self.weight) if name is not None)
 
-    def _sides(self) -> tuple[list[str], list[str]]:
+    def _factors(self) -> tuple[list[str], list[str]]:
         """The columns whose products are summed up above and below the line."""
         if self.kind == "ratio" and self.over is None:
             raise self.fault(" must name the column below the line, with over = ...")
@@ -85,18 +94,18 @@ class RatioSpec(GroupedNumbers):
     def rules_only(self, fields: OutputDomain) -> str:
         """Return that there are too many combinations for a search, where there are."""
         crossed = math.prod(len(fields[name].levels) for name in self.by)
-        most = max(
+        n_combinations = max(
             math.prod(len(fields[name].levels) for name in side if name not in self.by)
-            for side in self._sides()
+            for side in self._factors()
         )
-        return TOO_MANY if crossed * most > MOST_CELLS else ""
+        return TOO_MANY if crossed * n_combinations > MOST_CELLS else ""
 
     def check_recipe(self, domain: OutputDomain) -> None:
         """Raise for columns that are no numbers, or missing."""
         super().check_recipe(domain)
         for name in self.of_columns:
             domain[name].values  # noqa: B018  raises for words
-        self._sides()
+        self._factors()
 
     def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return one system of sums: above and below the line, in each group."""
@@ -104,11 +113,11 @@ class RatioSpec(GroupedNumbers):
             return ()
         cells, fields, terms = self.crossing(domain), domain, list[Terms]()
         intervals = self.intervals(cells)
-        for side, names in enumerate(self._sides()):
+        for side, names in enumerate(self._factors()):
             columns = [(fields.position(name), fields[name].values) for name in names]
             function = (tuple(p for p, _ in columns), partial(_product, columns))
             sums = sums_by_cell(domain, cells, [function], count=False)
-            terms.append(placed(sums, [2 * k + side for k in range(cells.size)]))
+            terms.append(renumber_equations(sums, [2 * k + side for k in range(cells.size)]))
         system = self.sum_system(
             domain, 2 * cells.size, terms, intervals.values(), Ratios(list(intervals))
         )
@@ -123,7 +132,7 @@ class RatioSpec(GroupedNumbers):
                 or [np.ones(len(codes))],
                 axis=0,
             )
-            for names in self._sides()
+            for names in self._factors()
         )
         return above, below
 
@@ -151,8 +160,8 @@ class RatioSpec(GroupedNumbers):
             return None
         values, cells = domain[self.variable].values, self.crossing(domain)
         outside = any(
-            one.hi < values[0] - 1e-7 or one.lo > values[-1] + 1e-7
-            for one in self.intervals(cells).values()
+            interval.hi < values[0] - 1e-7 or interval.lo > values[-1] + 1e-7
+            for interval in self.intervals(cells).values()
         )
         return f"a mean lies outside the values of column '{self.variable}'" if outside else None
 
@@ -225,17 +234,17 @@ class ShareSpec(GroupedNumbers):
         """Give the percentage of each cell."""
         cells = self.crossing(sample.domain)
         groups = list(self.by_group(sample))
-        whole, sums = (
+        total_index, sums = (
             numbers_of_wholes(cells.shape, self.percentages),
-            np.array([some.sum() for some in groups]),
+            np.array([numbers.sum() for numbers in groups]),
         )
-        totals = np.bincount(whole, weights=sums)[whole]
-        for some, total in zip(groups, totals, strict=True):
+        totals = np.bincount(total_index, weights=sums)[total_index]
+        for numbers, total in zip(groups, totals, strict=True):
             if total <= 0.0:
-                yield GroupNumber(len(some), math.nan)
+                yield GroupNumber(len(numbers), math.nan)
                 continue
-            error = 100.0 * math.sqrt(float((some**2).sum())) / total
-            yield GroupNumber(len(some), 100.0 * float(some.sum()) / total, error)
+            error = 100.0 * math.sqrt(float((numbers**2).sum())) / total
+            yield GroupNumber(len(numbers), 100.0 * float(numbers.sum()) / total, error)
 
 
 KINDS.register(
@@ -257,10 +266,12 @@ class WeightedTableSpec(PartsAlone):
     groups: dict[str, Any] = Key(default_factory=dict)
     weight: Column
     percentages: Literal["all", "rows", "columns"] | None = None
-    values: Annotated[list[Any] | dict[str, Any] | None, Statistic(part=True, default=True)] = None
+    values: Annotated[list[Any] | dict[str, Any] | None, Statistic(is_part=True, default=True)] = (
+        None
+    )
     counts: CountsPart = None
 
-    def part(self, key: str) -> KindPart:
+    def kind_part(self, key: str) -> KindPart:
         """Return weighted numbers as sums or shares of the weights, and counts as a table."""
         groups: dict[str, Any] = {"by": self.by, "groups": self.groups}
         if key == "counts":

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from pydantic import Field as Key
 
-from ..cells import Crossing, table_of_counts
+from ..cells import CrossClassification, table_of_counts
 from ..domain import OutputDomain
 from ..equations import Output
 from ..numbers import Interval, Printer
@@ -23,9 +23,9 @@ from ..rules.evidence import Counts, DegreesOfFreedom
 from ..rules.findings import RuleFinding
 from ..rules.policy import Policy
 from .base import KINDS, Estimates, NumberBlock, OutputSpec, Sample, Statistic, as_list
-from .formulas import scaled_interval
+from .formulas import scale_interval
 
-CountsPart = Annotated[list[Any] | None, Statistic(part=True)]
+CountsPart = Annotated[list[Any] | None, Statistic(is_part=True)]
 """The counts of cells or groups, as a part."""
 PBound = Annotated[float, Key(gt=0, le=1)] | None
 """Below which bound p-values are printed as "<0.001"."""
@@ -58,7 +58,7 @@ class PartedNumbers(OutputSpec):
         return {}
 
     @abstractmethod
-    def part(self, key: str) -> KindPart:
+    def kind_part(self, key: str) -> KindPart:
         """Return what stands under the key of a part; an error where it can have none."""
 
     def system(self, domain: OutputDomain, key: str, interval: Interval) -> Output:
@@ -68,16 +68,16 @@ class PartedNumbers(OutputSpec):
     @property
     def default_statistics(self) -> tuple[str, ...]:
         """What a recipe publishes that announces nothing."""
-        return tuple(key for key, one in self.statistics.items() if one.default)
+        return tuple(key for key, statistic in self.statistics.items() if statistic.default)
 
     @property
     def parts(self) -> dict[str, OutputSpec]:
         """The parts that are published, with or without their numbers."""
-        keys = (key for key, one in self.statistics.items() if one.part)
-        return {key: self._part(key) for key in keys if self.publishes(key)}
+        keys = (key for key, statistic in self.statistics.items() if statistic.is_part)
+        return {key: self._part_spec(key) for key in keys if self.publishes(key)}
 
-    def _part(self, key: str) -> OutputSpec:
-        kind, own, entry = self.part(key)
+    def _part_spec(self, key: str) -> OutputSpec:
+        kind, own_key, entry = self.kind_part(key)
         shared = {name: getattr(self, name) for name in ("where", "decimals", "threshold", "bands")}
         shared["suppressed_zeros"] = self.suppressed_zeros or None
         shared["withheld"] = [
@@ -86,7 +86,7 @@ class PartedNumbers(OutputSpec):
             if name.startswith(f"{key} ")
         ]
         shared = {name: value for name, value in shared.items() if value}
-        numbers = {} if getattr(self, key) is None else {own: getattr(self, key)}
+        numbers = {} if getattr(self, key) is None else {own_key: getattr(self, key)}
         spec: OutputSpec = KINDS[kind].spec.model_validate(
             {"name": f"{self.name}: {key}", "kind": kind, **shared, **entry, **numbers}
         )
@@ -99,7 +99,7 @@ class PartedNumbers(OutputSpec):
         if super().publishes(key):
             return True
         return key in self.default_statistics and not any(
-            super(PartedNumbers, self).publishes(one) for one in self.statistics
+            super(PartedNumbers, self).publishes(name) for name in self.statistics
         )
 
     def announcements(self, domain: OutputDomain) -> dict[str, Any]:
@@ -128,26 +128,28 @@ class PartedNumbers(OutputSpec):
 
     def check_recipe(self, domain: OutputDomain) -> None:
         """Raise for what no records could satisfy, in the parts too."""
-        some = self.with_placeholder_values(domain)
-        if some.intervals():
-            some.equations(domain)
-        for part in self.parts.values():
-            part.check_recipe(domain)
+        recipe = self.with_placeholder_values(domain)
+        if recipe.intervals():
+            recipe.equations(domain)
+        for output in self.parts.values():
+            output.check_recipe(domain)
 
     def single_blocks(self) -> Iterator[NumberBlock]:
         """Give the single numbers that are published, whole ones last."""
-        singles = [(key, one) for key, one in self.statistics.items() if not one.part]
-        for key, one in sorted(singles, key=lambda single: single[1].whole):
-            if self.publishes(key) or one.presence == "required":
-                numbers, style = as_list(getattr(self, key)), one.style
-                yield NumberBlock(key, [key], numbers, style, label=one.label)
+        singles = [
+            (key, statistic) for key, statistic in self.statistics.items() if not statistic.is_part
+        ]
+        for key, statistic in sorted(singles, key=lambda single: single[1].is_whole):
+            if self.publishes(key) or statistic.presence == "required":
+                numbers, style = as_list(getattr(self, key)), statistic.style
+                yield NumberBlock(key, [key], numbers, style, label=statistic.label)
 
     def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give each single number, and the lists of the parts."""
         yield from self.single_blocks()
-        for key, part in self.parts.items():
-            for block in part.layout(domain):
-                titles = [f"{key} {name or part.kind}" for name in block.titles or block.names]
+        for key, output in self.parts.items():
+            for block in output.layout(domain):
+                titles = [f"{key} {name or output.kind}" for name in block.titles or block.names]
                 names = [f"{key} {name}" for name in block.names]
                 yield replace(block, key=key, field=key, names=names, titles=titles)
 
@@ -155,11 +157,11 @@ class PartedNumbers(OutputSpec):
         """Return the single numbers, and those of the parts."""
         singles = self.singles(sample) if any(self.single_blocks()) else {}
         estimates = {
-            key: Estimates([np.nan_to_num(value) if self.statistics[key].whole else value], unit)
+            key: Estimates([np.nan_to_num(value) if self.statistics[key].is_whole else value], unit)
             for key, (value, unit) in singles.items()
         }
-        for key, part in self.parts.items():
-            (estimates[key],) = part.estimates(sample).values()
+        for key, output in self.parts.items():
+            (estimates[key],) = output.estimates(sample).values()
         return estimates
 
     def shown(
@@ -180,8 +182,8 @@ class PartedNumbers(OutputSpec):
     def computed_numbers(self, sample: Sample) -> dict[str, Any]:
         """Return the numbers that are published, and n where they need it."""
         numbers = super().computed_numbers(sample)
-        for key, one in self.parts.items():
-            n = one.needed_n(sample, numbers[key])
+        for key, output in self.parts.items():
+            n = output.needed_n(sample, numbers[key])
             if n is not None:
                 numbers["counts" if isinstance(n, list) else "n"] = n
         return numbers
@@ -200,8 +202,8 @@ class PartedNumbers(OutputSpec):
     def intervals(self) -> dict[str, Interval]:
         """Return the intervals of the single numbers that are published."""
         blocks = [block for block in self.single_blocks() if block.numbers]
-        every = ((block.key, self.block_intervals(block, 0)[0]) for block in blocks)
-        return {key: interval for key, interval in every if interval is not None}
+        intervals = ((block.key, self.block_intervals(block, 0)[0]) for block in blocks)
+        return {key: interval for key, interval in intervals if interval is not None}
 
     def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return those of the single numbers, and those of the parts."""
@@ -212,15 +214,15 @@ class PartedNumbers(OutputSpec):
             return ()
         # Degrees of freedom that are whole say how many records there are, or nothing that the columns do not say.
         singles = {
-            key: scaled_interval(key, interval)
+            key: scale_interval(key, interval)
             for key, interval in intervals.items()
-            if not self.statistics[key].whole
+            if not self.statistics[key].is_whole
         }
-        own = self.systems(domain, singles) if singles else []
-        beside = [one for part in parts.values() for one in part.equations(domain)]
-        return (*own, *beside, *self.n_equations(domain), *self._implied_n(domain))
+        systems = self.systems(domain, singles) if singles else []
+        of_parts = [equation for output in parts.values() for equation in output.equations(domain)]
+        return (*systems, *of_parts, *self.n_equations(domain), *self._implied_n(domain))
 
-    def implied_n(self, domain: OutputDomain) -> tuple[int, Crossing] | None:
+    def implied_n(self, domain: OutputDomain) -> tuple[int, CrossClassification] | None:
         """Return the number of records that degrees of freedom imply, and in which cells these are; None where they imply none."""
         return None
 
@@ -240,12 +242,12 @@ class PartedNumbers(OutputSpec):
         )
 
     def systems(self, domain: OutputDomain, intervals: dict[str, Interval]) -> list[Output]:
-        """Return the equations of single numbers, on the scales that equations have them on (`scaled`).
+        """Return the equations of single numbers, on the scales that equations have them on (`scale_number`).
 
         One set for each: most of them follow from each other, and together would leave directions in which nothing is asked.
         """
-        every = ((key, self.system(domain, key, interval)) for key, interval in intervals.items())
-        return [replace(one, name=f"{self.name}: {key}") for key, one in every]
+        systems = ((key, self.system(domain, key, interval)) for key, interval in intervals.items())
+        return [replace(system, name=f"{self.name}: {key}") for key, system in systems]
 
     @property
     def toward(self) -> dict[str, float]:
@@ -254,7 +256,7 @@ class PartedNumbers(OutputSpec):
 
     def contradiction(self, domain: OutputDomain) -> str | None:
         """Return why no records have the numbers of a part."""
-        reasons = ((key, part.contradiction(domain)) for key, part in self.parts.items())
+        reasons = ((key, output.contradiction(domain)) for key, output in self.parts.items())
         return next((f"of its {key}, {reason}" for key, reason in reasons if reason), None)
 
     # Rules.
@@ -262,21 +264,21 @@ class PartedNumbers(OutputSpec):
     def part_tallies(self, counter: CellCounter, *first: CellCounts) -> list[CellCounts]:
         """Return cells of people, and those behind the parts, the same ones once with all that is published of them."""
         tallies = list(first)
-        for part in self.parts.values():
-            counts = part.definition.statbarn == "Frequencies"
-            for one in part.tallies(counter.of_part(part)):
-                tallies.append(replace(one, output=self.name, kind=self.kind, protected=counts))
+        for output in self.parts.values():
+            counts = output.definition.statbarn == "Frequencies"
+            for tally in output.tallies(counter.of_part(output)):
+                tallies.append(replace(tally, output=self.name, kind=self.kind, protected=counts))
         merged: dict[tuple[str, bytes], CellCounts] = {}
-        for one in tallies:
-            other = merged.get((one.part_name, one.key))
-            merged[one.part_name, one.key] = one if other is None else _both(other, one)
+        for tally in tallies:
+            other = merged.get((tally.part_name, tally.key))
+            merged[tally.part_name, tally.key] = tally if other is None else _both(other, tally)
         return list(merged.values())
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give what is behind the parts."""
-        for part in self.parts.values():
-            beside = counter.of_part(part)
-            yield from part.evidence(part.tallies(beside), beside)
+        for output in self.parts.values():
+            part_counter = counter.of_part(output)
+            yield from output.evidence(output.tallies(part_counter), part_counter)
 
     def findings(
         self, tallies: list[CellCounts], counter: CellCounter, policy: Policy
@@ -296,7 +298,7 @@ class PartsAlone(PartedNumbers):
 class GroupTest(PartedNumbers):
     """A test: single numbers of some cells of records, with the numbers of the cells as parts."""
 
-    def cells(self, domain: OutputDomain) -> Crossing:
+    def cells(self, domain: OutputDomain) -> CrossClassification:
         """Return the cells or groups that it compares; an error where it cannot."""
         return self.crossing(domain)
 
@@ -329,20 +331,20 @@ class GroupTest(PartedNumbers):
 
 def once(findings: Sequence[RuleFinding]) -> list[RuleFinding]:
     """Return findings without those that say the same of the same cells, and passes without those that another of the rule denies."""
-    worse = {one.rule for one in findings if one.status != "pass"}
-    kept: dict[tuple[str, str, tuple[str, ...]], RuleFinding] = {}
-    for one in findings:
-        if one.status != "pass" or one.rule not in worse:
-            kept.setdefault((one.rule, one.status, one.where), one)
-    return list(kept.values())
+    worse = {finding.rule for finding in findings if finding.status != "pass"}
+    by_rule: dict[tuple[str, str, tuple[str, ...]], RuleFinding] = {}
+    for finding in findings:
+        if finding.status != "pass" or finding.rule not in worse:
+            by_rule.setdefault((finding.rule, finding.status, finding.where), finding)
+    return list(by_rule.values())
 
 
-def _both(one: CellCounts, other: CellCounts) -> CellCounts:
+def _both(tally: CellCounts, other: CellCounts) -> CellCounts:
     """Two tallies of the same cells as one: what is published of either, and what is shown of the counts if any are."""
-    shown = other if "count" in other.quantities else one
+    shown = other if "count" in other.quantities else tally
     return replace(
         shown,
-        quantities=one.quantities | other.quantities,
-        implied=one.implied and other.implied,
-        protected=one.protected or other.protected,
+        quantities=tally.quantities | other.quantities,
+        implied=tally.implied and other.implied,
+        protected=tally.protected or other.protected,
     )

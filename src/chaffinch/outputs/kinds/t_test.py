@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..cells import Crossing, column_numbers, record_groups, sums_by_cell
+from ..cells import CrossClassification, column_numbers, record_groups, sums_by_cell
 from ..domain import Floats, OutputDomain
 from ..equations import Output
 from ..numbers import Interval
@@ -48,12 +48,12 @@ def difference_of(
     return differences**power
 
 
-def group_part(key: str, of: str, by: list[str], groups: dict[str, Any]) -> KindPart:
+def group_part(key: str, variable: str, by: list[str], groups: dict[str, Any]) -> KindPart:
     """Return the n, means, standard deviations or medians of groups as the kind that has them."""
     if key == "counts":
         return KindPart("table", "counts", {"by": by, "groups": groups})
     kind = {"means": "mean", "sds": "sd", "medians": "median"}[key]
-    return KindPart(kind, "values" if by else "value", {"of": of, "by": by, "groups": groups})
+    return KindPart(kind, "values" if by else "value", {"of": variable, "by": by, "groups": groups})
 
 
 class TTest(Formulas):
@@ -169,11 +169,11 @@ class TTestSpec(GroupTest):
     low: Annotated[Any, Statistic("the lower end")] = None
     high: Annotated[Any, Statistic("the upper end")] = None
     counts: CountsPart = None
-    means: Annotated[Any, Statistic(part=True)] = None
-    sds: Annotated[Any, Statistic(part=True)] = None
+    means: Annotated[Any, Statistic(is_part=True)] = None
+    sds: Annotated[Any, Statistic(is_part=True)] = None
     p_below: PBound = None
 
-    def cells(self, domain: OutputDomain) -> Crossing:
+    def cells(self, domain: OutputDomain) -> CrossClassification:
         """The two groups, or all records as one."""
         if self.by and self.paired is not None:
             raise self.fault(
@@ -196,7 +196,7 @@ class TTestSpec(GroupTest):
             )
         return cells
 
-    def part(self, key: str) -> KindPart:
+    def kind_part(self, key: str) -> KindPart:
         """Return the n, means and standard deviations of the groups."""
         if self.paired is not None or (key == "counts" and not self.by):
             raise self.fault(
@@ -204,7 +204,7 @@ class TTestSpec(GroupTest):
             )
         return group_part(key, self.variable, self.by, self.groups)
 
-    def implied_n(self, domain: OutputDomain) -> tuple[int, Crossing] | None:
+    def implied_n(self, domain: OutputDomain) -> tuple[int, CrossClassification] | None:
         """Return the number of records that the degrees of freedom tell, Welch's apart."""
         if self.dof is None or self.welch:
             return None
@@ -214,7 +214,7 @@ class TTestSpec(GroupTest):
     def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return those of the numbers; degrees of freedom other than Welch's are a number of records."""
         drop = "" if self.welch else f"{self.name}: dof"
-        return tuple(one for one in super().equations(domain) if one.name != drop)
+        return tuple(equation for equation in super().equations(domain) if equation.name != drop)
 
     def system(self, domain: OutputDomain, key: str, interval: Interval) -> Output:
         """Return the test as formulas of each group's count, sum and sum of squares."""
@@ -248,7 +248,7 @@ class TTestSpec(GroupTest):
         if self.paired is not None:
             x = x - column_numbers(self.paired, sample.domain, sample.inside)
         samples = [x[rows] for rows in record_groups(self.cells(sample.domain), sample.inside)]
-        if min(map(len, samples)) < 2 or all(np.ptp(some) == 0.0 for some in samples):
+        if min(map(len, samples)) < 2 or all(np.ptp(numbers) == 0.0 for numbers in samples):
             return dict.fromkeys(self.statistics, Single(math.nan))
         if len(samples) == 1:
             test = ttest_1samp(samples[0], self.mu, alternative=self.alternative)
@@ -305,18 +305,18 @@ class Anova(Formulas):
         """Return sums of squares, mean squares, F and its degrees of freedom."""
         n, total, squares = sums[..., 0::3], sums[..., 1::3], sums[..., 2::3]
         each = total**2 / at_least(n, 1.0)
-        every = at_least(n.sum(axis=-1), 1.0)
-        between = each.sum(axis=-1) - total.sum(axis=-1) ** 2 / every
+        n_all = at_least(n.sum(axis=-1), 1.0)
+        between = each.sum(axis=-1) - total.sum(axis=-1) ** 2 / n_all
         within = at_least(squares.sum(axis=-1) - each.sum(axis=-1), 0.25 * self.step**2)
         groups = (n.real > 0.5).sum(axis=-1)
-        dof_between, dof_within = np.maximum(groups - 1.0, 1.0), every - groups
+        dof_between, dof_within = np.maximum(groups - 1.0, 1.0), n_all - groups
         ms_between, ms_within = between / dof_between, within / at_least(dof_within, 1.0)
         return {
             "ss_between": between,
             "ss_within": within,
             "ms_between": ms_between,
             "ms_within": ms_within,
-            "dof_between": dof_between + 0.0 * every,
+            "dof_between": dof_between + 0.0 * n_all,
             "dof_within": dof_within,
             "statistic": ms_between / ms_within,
             "eta_squared": between / (between + within),
@@ -354,8 +354,8 @@ class AnovaSpec(GroupTest):
     by: Annotated[Columns, Key(min_length=1, max_length=1)]
     groups: dict[str, Any] = Key(default_factory=dict)
     statistic: Annotated[Any, Statistic("the statistic", default=True)] = None
-    dof_between: Annotated[Whole | None, Statistic(whole=True, default=True)] = None
-    dof_within: Annotated[Whole | None, Statistic(whole=True, default=True)] = None
+    dof_between: Annotated[Whole | None, Statistic(is_whole=True, default=True)] = None
+    dof_within: Annotated[Whole | None, Statistic(is_whole=True, default=True)] = None
     p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
     ss_between: Annotated[Any, Statistic("the sum of squares between groups")] = None
     ss_within: Annotated[Any, Statistic("the sum of squares within groups")] = None
@@ -363,15 +363,15 @@ class AnovaSpec(GroupTest):
     ms_within: Annotated[Any, Statistic("the mean square within groups")] = None
     eta_squared: Annotated[Any, Statistic("eta squared")] = None
     counts: CountsPart = None
-    means: Annotated[list[Any] | dict[str, Any] | None, Statistic(part=True)] = None
-    sds: Annotated[list[Any] | dict[str, Any] | None, Statistic(part=True)] = None
+    means: Annotated[list[Any] | dict[str, Any] | None, Statistic(is_part=True)] = None
+    sds: Annotated[list[Any] | dict[str, Any] | None, Statistic(is_part=True)] = None
     p_below: PBound = None
 
-    def part(self, key: str) -> KindPart:
+    def kind_part(self, key: str) -> KindPart:
         """Return the n, means and standard deviations of the groups."""
         return group_part(key, self.variable, self.by, self.groups)
 
-    def implied_n(self, domain: OutputDomain) -> tuple[int, Crossing] | None:
+    def implied_n(self, domain: OutputDomain) -> tuple[int, CrossClassification] | None:
         """Return the number of records that the degrees of freedom within groups tell: so many and one for each group with records."""
         if self.dof_within is None or self.dof_between is None:
             return None
@@ -393,17 +393,17 @@ class AnovaSpec(GroupTest):
         from scipy.stats import f, f_oneway
 
         x = column_numbers(self.variable, sample.domain, sample.inside)
-        every = [
+        samples = [
             x[rows]
             for rows in record_groups(self.crossing(sample.domain), sample.inside)
             if len(rows)
         ]
-        n, k = sum(map(len, every)), len(every)
-        if k < 2 or n <= k or all(np.ptp(some) == 0.0 for some in every):
+        n, k = sum(map(len, samples)), len(samples)
+        if k < 2 or n <= k or all(np.ptp(numbers) == 0.0 for numbers in samples):
             return dict.fromkeys(self.statistics, Single(math.nan))
-        test, mean = f_oneway(*every), np.concatenate(every).mean()
-        between = float(sum(len(some) * (some.mean() - mean) ** 2 for some in every))
-        within = float(sum(((some - some.mean()) ** 2).sum() for some in every))
+        test, mean = f_oneway(*samples), np.concatenate(samples).mean()
+        between = float(sum(len(numbers) * (numbers.mean() - mean) ** 2 for numbers in samples))
+        within = float(sum(((numbers - numbers.mean()) ** 2).sum() for numbers in samples))
         statistic, dof = float(test.statistic), (k - 1, n - k)
         noise = (
             within / dof[1]

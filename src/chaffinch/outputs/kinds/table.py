@@ -13,11 +13,11 @@ from pydantic import Field as Key
 
 from ..cells import (
     TOTAL,
-    Crossing,
+    CrossClassification,
+    cell_array,
     cell_names,
     column_numbers,
     crosstab,
-    shaped,
     sums_by_cell,
     table_of_counts,
     with_margins,
@@ -44,7 +44,7 @@ from .base import (
     Sample,
     Statistic,
     Variable,
-    boxed,
+    object_array,
 )
 
 MOST_MARGINS = 16
@@ -96,7 +96,7 @@ class TableSpec(Counted):
             )
         cells = self.crossing(domain)
         absent = 0 if self.cells is not None or (self.percentages and not self.margins) else None
-        return shaped(
+        return cell_array(
             sources[0],
             cells,
             what=f"Output '{self.name}'",
@@ -122,18 +122,22 @@ class TableSpec(Counted):
             )
         tables: list[Output] = []
         for out in product((False, True), repeat=len(self.by)):
-            lo, hi = self.bounds(printed[_part(out)], domain.n_rows)
+            lo, hi = self.bounds(printed[_margin_slices(out)], domain.n_rows)
             name = (
-                f"{self.name}: {' by '.join(self._left(out)) or 'all'}" if any(out) else self.name
+                f"{self.name}: {' by '.join(self._remaining(out)) or 'all'}"
+                if any(out)
+                else self.name
             )
             tables.append(table_of_counts(name, domain, sum_out(cells, out).steps, within, lo, hi))
         return (*tables, *self.n_equations(domain))
 
-    def _left(self, out: tuple[bool, ...]) -> list[str]:
+    def _remaining(self, out: tuple[bool, ...]) -> list[str]:
         """The columns of a margin: those that are not summed out."""
-        return [name for name, gone in zip(self.by, out, strict=True) if not gone]
+        return [name for name, is_summed in zip(self.by, out, strict=True) if not is_summed]
 
-    def _shares(self, domain: OutputDomain, cells: Crossing, within: Filter) -> tuple[Output, ...]:
+    def _shares(
+        self, domain: OutputDomain, cells: CrossClassification, within: Filter
+    ) -> tuple[Output, ...]:
         if self.margins:
             raise self.fault(
                 ": percentages cannot have margins. Leave out the 100s; give totals instead."
@@ -143,7 +147,7 @@ class TableSpec(Counted):
             share_interval(cell, decimals=self.decimals, what=what)
             for cell in self.printed_cells(domain).ravel()
         ]
-        axis, whole = self.whole_axis, numbers_of_wholes(cells.shape, self.percentages)
+        axis, total_index = self.whole_axis, numbers_of_wholes(cells.shape, self.percentages)
         extra: tuple[Output, ...] = ()
         totals: list[int] | None = None
         if axis is None:
@@ -160,7 +164,9 @@ class TableSpec(Counted):
             extra = (table_of_counts(f"{self.name}: totals", domain, steps, within, lo, hi),)
             totals = lo.tolist() if (lo == hi).all() else None
         if totals is None:
-            reading = TableShares(whole, [k for k, share in enumerate(shares) if share is not None])
+            reading = TableShares(
+                total_index, [k for k, share in enumerate(shares) if share is not None]
+            )
             if not reading.cells:
                 return extra
             known = [share for share in shares if share is not None]
@@ -172,7 +178,7 @@ class TableSpec(Counted):
             (0, totals[k])
             if share is None
             else within_share(share, totals[k], what=what, threshold=domain.threshold)
-            for share, k in zip(shares, whole, strict=True)
+            for share, k in zip(shares, total_index, strict=True)
         ]
         lo, hi = np.array(ends, dtype=np.int64).T
         return (table_of_counts(self.name, domain, cells.steps, within, lo, hi), *extra)
@@ -211,9 +217,9 @@ class TableSpec(Counted):
         if self.percentages is None:
             return {"counts": Estimates((with_margins(counts) if self.margins else counts).ravel())}
         over = tuple(k for k in range(counts.ndim) if k != self.whole_axis)
-        whole = np.maximum(counts.sum(axis=over, keepdims=True), 1)
-        share = counts / whole
-        units = 100.0 * np.sqrt(np.maximum(share * (1.0 - share), 1e-12) / whole)
+        totals = np.maximum(counts.sum(axis=over, keepdims=True), 1)
+        share = counts / totals
+        units = 100.0 * np.sqrt(np.maximum(share * (1.0 - share), 1e-12) / totals)
         # An empty cell is few records only where zeros are withheld too.
         sizes = counts if self.suppressed_zeros else np.where(counts == 0, MAX_ROWS, counts)
         return {
@@ -226,7 +232,10 @@ class TableSpec(Counted):
         if block.counted:
             return super().block_intervals(block, rows)
         shares = (share_interval(cell, decimals=self.decimals) for cell in block.numbers)
-        return [None if one is None else Interval(100.0 * one.lo, 100.0 * one.hi) for one in shares]
+        return [
+            None if share is None else Interval(100.0 * share.lo, 100.0 * share.hi)
+            for share in shares
+        ]
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return cells, margins that are printed or follow, and n."""
@@ -234,24 +243,32 @@ class TableSpec(Counted):
         if self.percentages:
             return self._share_tallies(counter, cells)
         source = self.counts if self.counts is not None else self.cells
-        names = tuple((*some, TOTAL) for some in cells.names) if self.margins else cells.names
+        names = tuple((*labels, TOTAL) for labels in cells.names) if self.margins else cells.names
         printed = counter.marked(names)
         if source is not None:
             absent = 0 if isinstance(source, Mapping) else None
             total = TOTAL if self.margins else None
-            printed = shaped(
+            printed = cell_array(
                 source, cells, what=f"Output '{self.name}'", absent=absent, total=total
             )
         tallies: list[CellCounts] = []
         for out in product((False, True), repeat=len(cells.steps)):
-            left = self._left(out)
+            remaining = self._remaining(out)
             what = (
-                "cells" if not any(out) else f"total by {' and '.join(left)}" if left else "total"
+                "cells"
+                if not any(out)
+                else f"total by {' and '.join(remaining)}"
+                if remaining
+                else "total"
             )
             if not any(out) or self.margins:
-                part = printed[_part(out)] if printed is not None and self.margins else printed
-                tallies.append(counter.counts(what, sum_out(cells, out), part))
-            elif tallies[0].is_exact and (2 ** len(out) <= MOST_MARGINS or len(left) <= 1):
+                cells_of_margin = (
+                    printed[_margin_slices(out)]
+                    if printed is not None and self.margins
+                    else printed
+                )
+                tallies.append(counter.counts(what, summed(cells, out), cells_of_margin))
+            elif tallies[0].is_exact and (2 ** len(out) <= MOST_MARGINS or len(remaining) <= 1):
                 tallies.append(
                     counter.tally(what, sum_out(cells, out), quantities=[COUNT], implied=True)
                 )
@@ -259,10 +276,10 @@ class TableSpec(Counted):
             tallies[0] = replace(tallies[0], more_margins=True)
         return [*tallies, *counter.n()]
 
-    def _share_tallies(self, counter: CellCounter, cells: Crossing) -> list[CellCounts]:
+    def _share_tallies(self, counter: CellCounter, cells: CrossClassification) -> list[CellCounts]:
         axis, printed = self.whole_axis, counter.marked(cells.names)
         if self.values is not None:
-            printed = shaped(self.values, cells, what=f"Output '{self.name}'", absent=0)
+            printed = cell_array(self.values, cells, what=f"Output '{self.name}'", absent=0)
         shown = counter.numbers_shown(printed)
         counted = self.publishes("totals") or (
             axis is None and (self.publishes("n") or not counter.filter.masks)
@@ -270,18 +287,18 @@ class TableSpec(Counted):
         table = counter.tally("cells", cells, shown=shown, quantities=[COUNT] if counted else [])
         if counted and self.decimals is not None:
             over = tuple(k for k in range(len(cells.steps)) if k != axis)
-            most = int(table.counts.reshape(cells.shape).sum(axis=over).max())
-            table = replace(table, width=int(10.0**-self.decimals / 100.0 * most))
+            largest = int(table.counts.reshape(cells.shape).sum(axis=over).max())
+            table = replace(table, width=int(10.0**-self.decimals / 100.0 * largest))
         tallies = [table]
         if axis is not None and self.publishes("totals"):
-            totals = None if self.totals is None else boxed(self.totals)
-            tallies.append(counter.counts("totals", sum_out(cells, self._other_axes), totals))
+            totals = None if self.totals is None else object_array(self.totals)
+            tallies.append(counter.counts("totals", summed(cells, self._other_axes), totals))
         return [*tallies, *counter.n()]
 
 
-def _part(out: tuple[bool, ...]) -> tuple[slice, ...]:
+def _margin_slices(out: tuple[bool, ...]) -> tuple[slice, ...]:
     """Where a margin stands among numbers with totals as the last along each axis."""
-    return tuple(slice(-1, None) if gone else slice(None, -1) for gone in out)
+    return tuple(slice(-1, None) if is_summed else slice(None, -1) for is_summed in out)
 
 
 def whole_axis(axes: int, percentages: str | None) -> int | None:
@@ -298,15 +315,15 @@ def numbers_of_wholes(shape: tuple[int, ...], percentages: str | None) -> Ints:
     [0, 0, 1, 1]
     """
     axis = whole_axis(len(shape), percentages)
-    whole = np.zeros(shape, dtype=np.int64) if axis is None else np.indices(shape)[axis]
-    return whole.ravel()
+    total_index = np.zeros(shape, dtype=np.int64) if axis is None else np.indices(shape)[axis]
+    return total_index.ravel()
 
 
 class TableShares:
     """Counts as shares of the total of the row, column or table that they stand in, with derivatives."""
 
-    def __init__(self, whole: NDArray[np.int64], cells: Sequence[int]) -> None:
-        self.whole, self.cells = whole, list(cells)
+    def __init__(self, total_index: NDArray[np.int64], cells: Sequence[int]) -> None:
+        self.whole, self.cells = total_index, list(cells)
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
         """Return the shares of the published cells, and their derivatives by all counts."""
@@ -347,7 +364,7 @@ class HistogramSpec(Counted):
         table = table_of_counts(self.name, domain, [(position, group)], self.filter(domain), lo, hi)
         return (table, *self.n_equations(domain))
 
-    def bins(self, fields: OutputDomain) -> Crossing:
+    def bins(self, fields: OutputDomain) -> CrossClassification:
         """Return the bins as cells, called "16 to 20"."""
         position, edges = fields.position(self.variable), np.array(self.edges, dtype=float)
         values = fields.columns[position].values
@@ -355,7 +372,7 @@ class HistogramSpec(Counted):
         group[values == edges[-1]] = len(edges) - 2
         group[(values < edges[0]) | (values > edges[-1])] = -1
         names = tuple(f"{a:g} to {b:g}" for a, b in pairwise(self.edges))
-        return Crossing(((position, group.astype(np.int64)),), (names,))
+        return CrossClassification(((position, group.astype(np.int64)),), (names,))
 
     def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give the counts, one for each bin."""
@@ -371,7 +388,7 @@ class HistogramSpec(Counted):
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return bins, the total that follows, and n."""
         cells = self.bins(counter.domain)
-        printed = counter.marked(cells.names) if self.counts is None else boxed(self.counts)
+        printed = counter.marked(cells.names) if self.counts is None else object_array(self.counts)
         tallies = [counter.counts("cells", cells, printed)]
         if tallies[0].is_exact:
             tallies.append(

@@ -11,7 +11,7 @@ from pydantic import Field as Key
 from pydantic import ValidationInfo, field_validator
 
 from ..._base.documents import validate_document
-from ..cells import Crossing, crossed, crosstab, shaped, table_of_counts
+from ..cells import CrossClassification, cell_array, cross_classify, crosstab, table_of_counts
 from ..domain import OutputDomain
 from ..equations import Output
 from ..filters import Filter, read_filter
@@ -28,11 +28,11 @@ from .base import (
     Statistic,
     Whole,
     as_list,
-    boxed,
+    object_array,
 )
 from .table import Counted
 
-WHOLE = Crossing((), ())
+WHOLE = CrossClassification((), ())
 
 
 class LeafSpec(PartialSpec):
@@ -69,12 +69,12 @@ class TreeSpec(Counted):
         """Return the label, and the filters of the tree and of its leaves."""
         names, texts = super().mentioned(entry)
         leaves = entry.get("leaves")
-        some = (
+        filters = (
             [leaf.get("where") for leaf in leaves if isinstance(leaf, Mapping)]
             if isinstance(leaves, list)
             else []
         )
-        return names, [*texts, *(text for text in some if isinstance(text, str))]
+        return names, [*texts, *(text for text in filters if isinstance(text, str))]
 
     @property
     def has_numbers(self) -> bool:
@@ -115,18 +115,20 @@ class TreeSpec(Counted):
             parts = [f"({text})" for text in (self.where, leaf.where) if text]
             yield read_filter(" and ".join(parts), domain, output=f"{self.name}: leaf {number}")
 
-    def _labels(self, domain: OutputDomain) -> Crossing:
+    def _labels(self, domain: OutputDomain) -> CrossClassification:
         assert self.label is not None
-        return crossed([self.label], {}, domain, output=self.name)
+        return cross_classify([self.label], {}, domain, output=self.name)
 
     def _cells(
         self, leaf: LeafSpec, number: int, domain: OutputDomain
-    ) -> tuple[Crossing, list[str], NDArray[np.object_]]:
+    ) -> tuple[CrossClassification, list[str], NDArray[np.object_]]:
         """The cells of a leaf with numbers, what they are called, and their numbers as printed."""
         if leaf.counts is None:
-            return WHOLE, [f"leaf {number}"], boxed([leaf.n])
+            return WHOLE, [f"leaf {number}"], object_array([leaf.n])
         cells = self._labels(domain)
-        printed = shaped(leaf.counts, cells, what=f"Output '{self.name}', leaf {number}", absent=0)
+        printed = cell_array(
+            leaf.counts, cells, what=f"Output '{self.name}', leaf {number}", absent=0
+        )
         return cells, [f"leaf {number}: {word}" for word in cells.names[0]], printed
 
     def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
@@ -167,7 +169,9 @@ class TreeSpec(Counted):
         for number, (leaf, block) in enumerate(
             zip(self.leaves, self.layout(sample.domain), strict=True), 1
         ):
-            passing = read_filter(leaf.where, sample.domain, output=self.name).of(sample.inside)
+            passing = read_filter(leaf.where, sample.domain, output=self.name).record_mask(
+                sample.inside
+            )
             cells = self._labels(sample.domain) if block.field == "counts" else WHOLE
             estimates[str(number)] = Estimates(crosstab(cells, sample.inside[passing]).ravel())
         return estimates
@@ -181,8 +185,8 @@ class TreeSpec(Counted):
         for leaf, block, estimates in leaf_blocks:
             numbers = self.shown(block, estimates, sample, self.printer)
             if block.field == "counts":
-                words = self._labels(sample.domain).names[0]
-                entry: dict[str, Any] = {"counts": dict(zip(words, numbers, strict=True))}
+                labels = self._labels(sample.domain).names[0]
+                entry: dict[str, Any] = {"counts": dict(zip(labels, numbers, strict=True))}
             else:
                 entry = {"n": numbers[0]}
             leaves.append(leaf.changed(announced={}, **entry))
@@ -207,7 +211,7 @@ class TreeSpec(Counted):
                 None,
             )
             if only_n:
-                printed = None if leaf.n is None else boxed([leaf.n])
+                printed = None if leaf.n is None else object_array([leaf.n])
             elif leaf.counts is not None:
                 printed = self._cells(leaf, number, counter.domain)[2]
             tallies.append(counter.counts(name, cells, printed, within=within))

@@ -19,7 +19,7 @@ from ..equations import Output, Terms
 from ..numbers import Interval
 from .base import KINDS, Kind, OptionalColumn, Sample, Statistic
 from .formulas import Alternative, Formulas, at_least
-from .rank_tests import RankSpec, RankSum, corrected, mid_ranks, ties
+from .rank_tests import RankSpec, RankSum, correct_for_continuity, mid_ranks, ties
 from .single import PBound, Single
 
 
@@ -37,9 +37,9 @@ class SignedRanks(RankSum):
         v, other = (above * rank).sum(axis=-1), (below * rank).sum(axis=-1)
         variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - ties(together) / 48.0
         expected = n * (n + 1.0) / 4.0
-        z = corrected(v - expected, self.alternative, correction=self.correction) / np.sqrt(
-            at_least(variance, 1e-9)
-        )
+        z = correct_for_continuity(
+            v - expected, self.alternative, correction=self.correction
+        ) / np.sqrt(at_least(variance, 1e-9))
         return {
             "statistic": v,
             "smaller": np.where(v.real <= other.real, v, other),
@@ -96,10 +96,10 @@ class WilcoxonSpec(RankSpec):
         self._check_correction()
         positions, differences = self._differences(domain)
         rows = np.flatnonzero(differences)
-        sizes, of = np.unique(np.abs(differences[rows]), return_inverse=True)
+        sizes, size_index = np.unique(np.abs(differences[rows]), return_inverse=True)
         below = np.where(differences[rows] < 0.0, len(sizes), 0)
         terms = Terms.sparse(
-            positions, domain.shape(positions), rows, of.ravel() + below, np.ones(len(rows))
+            positions, domain.shape(positions), rows, size_index.ravel() + below, np.ones(len(rows))
         )
         return self.sum_system(domain, 2 * len(sizes), [terms], [interval], self.reading(key, 1))
 
@@ -135,7 +135,9 @@ class WilcoxonSpec(RankSpec):
             n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - float((together**3.0 - together).sum()) / 48.0
         )
         z = float(
-            corrected(np.array(v - n * (n + 1.0) / 4.0), self.alternative, correction=correction)
+            correct_for_continuity(
+                np.array(v - n * (n + 1.0) / 4.0), self.alternative, correction=correction
+            )
         ) / max(unit, 1e-9)
         return {
             "statistic": Single(v, unit),

@@ -83,7 +83,7 @@ def _bands(output: OutputSpec, trial: RuleTrial, column: str) -> list[_Band]:
     axis = cells.positions.index(position)
     group, names = cells.steps[axis][1], cells.names[axis]
     records = output.own_records(trial.outputs.fields, trial.codes)
-    inside = output.filter(trial.domain).of(records)
+    inside = output.filter(trial.domain).record_mask(records)
     people = np.bincount(records[inside, position], minlength=len(group))
     return [
         _Band(tuple(np.flatnonzero(group == k).tolist()), int(people[group == k].sum()), name)
@@ -156,7 +156,7 @@ def _fewer_edges(output: OutputSpec, trial: RuleTrial, *, ends: bool) -> Series:
     recipe, first = trial.recipe_of(output), len(edges) - 1
     values = np.asarray(trial.outputs.fields[getattr(output, "variable", "")].values)
     records = output.own_records(trial.outputs.fields, trial.codes)
-    inside = output.filter(trial.domain).of(records)
+    inside = output.filter(trial.domain).record_mask(records)
     numbers = values[
         records[inside, trial.outputs.fields.position(getattr(output, "variable", ""))]
     ]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cells import Crossing, Step, whole_of
+from ..cells import CrossClassification, Step
 from ..domain import MOST_CELLS, Codes, Ints, Mask, OutputDomain
 from ..filters import Filter
 from ..numbers import SUPPRESSED, UNKNOWN, UNSAID, count_interval
@@ -313,19 +313,23 @@ def is_unsaid(cell: object) -> bool:
     return is_sign or cell is CellMark.WITHHELD
 
 
-def sum_out(cells: Crossing, out: tuple[bool, ...]) -> Crossing:
+def sum_out(cells: CrossClassification, out: tuple[bool, ...]) -> CrossClassification:
     """Return cells with some columns summed out, over the levels that are in a group."""
     columns = list(zip(cells.steps, cells.names, out, strict=True))
     remaining = [(step, names) for step, names, is_out in columns if not is_out]
     remaining += [
         (whole_of(step), ("",)) for step, _, is_out in columns if is_out and (step[1] < 0).any()
     ]
-    return Crossing(tuple(step for step, _ in remaining), tuple(names for _, names in remaining))
+    return CrossClassification(
+        tuple(step for step, _ in remaining), tuple(names for _, names in remaining)
+    )
 
 
-def _all_records(cells: Crossing | None) -> Crossing:
+def _all_records(cells: CrossClassification | None) -> CrossClassification:
     """All records of some cells as one; all there are without cells."""
-    return Crossing((), ()) if cells is None else sum_out(cells, (True,) * len(cells.steps))
+    return (
+        CrossClassification((), ()) if cells is None else sum_out(cells, (True,) * len(cells.steps))
+    )
 
 
 class MissingLevels:
@@ -403,7 +407,7 @@ class CellCounter:
     @property
     def inside(self) -> Codes:
         """The records that have a value in each of its columns, and pass the filter."""
-        return self.codes[self.filter.of(self.codes) & self.complete]
+        return self.codes[self.filter.record_mask(self.codes) & self.complete]
 
     def of_part(self, spec: OutputSpec) -> CellCounter:
         """Return the same for a part of the output, which is of the same records."""
@@ -414,7 +418,7 @@ class CellCounter:
     def tally(
         self,
         part_name: str,
-        cells: Crossing,
+        cells: CrossClassification,
         *,
         within: Filter | None = None,
         shown: Shown | None = None,
@@ -429,7 +433,7 @@ class CellCounter:
         single = [(c[0], mask) for c, mask in within.masks if len(c) == 1 and c[0] not in used]
         steps += [(p, np.where(mask, 0, -1).astype(np.int64)) for p, mask in single]
         joint = tuple((columns, mask) for columns, mask in within.masks if len(columns) > 1)
-        crossing = Crossing(tuple(steps), (*cells.names, *(("",) for _ in single)))
+        crossing = CrossClassification(tuple(steps), (*cells.names, *(("",) for _ in single)))
         labels, counts = self.counted(crossing, joint)
         lo, hi, withheld = (
             (counts, counts, np.zeros(crossing.size, dtype=bool))
@@ -463,7 +467,11 @@ class CellCounter:
         )
 
     def counts(
-        self, part_name: str, cells: Crossing, printed: NDArray[np.object_] | None, **options: Any
+        self,
+        part_name: str,
+        cells: CrossClassification,
+        printed: NDArray[np.object_] | None,
+        **options: Any,
     ) -> CellCounts:
         """Return a tally of counts that are published: as printed, where they are there, and by the output's rules."""
         base, rounding = (
@@ -478,7 +486,7 @@ class CellCounter:
             part_name, cells, shown=shown, base=base, width=width, quantities=[COUNT], **options
         )
 
-    def counted(self, cells: Crossing, joint: Joint) -> tuple[Ints, Ints]:
+    def counted(self, cells: CrossClassification, joint: Joint) -> tuple[Ints, Ints]:
         """Return the cell of each record, -1 for none, and the number of records of each cell."""
         labels = self._labels(
             cells, joint, {p: self.codes[:, p] for p in range(len(self.domain))}, len(self.codes)
@@ -489,9 +497,9 @@ class CellCounter:
         return labels, count_cells([labels], [cells.size], weights=self.weights)
 
     def _labels(
-        self, cells: Crossing, joint: Joint, grid: Mapping[int, NDArray[Any]], size: int
+        self, cells: CrossClassification, joint: Joint, grid: Mapping[int, NDArray[Any]], size: int
     ) -> Ints:
-        labels = cells.of(grid, size)
+        labels = cells.cell_index(grid, size)
         for columns, mask in joint:
             key = np.ravel_multi_index(
                 tuple(grid[column] for column in columns), self.domain.shape(columns)
@@ -499,7 +507,7 @@ class CellCounter:
             labels[~mask[key]] = -1
         return labels
 
-    def _possible(self, cells: Crossing, joint: Joint) -> Mask:
+    def _possible(self, cells: CrossClassification, joint: Joint) -> Mask:
         possible = np.ones(cells.shape, dtype=bool)
         for axis, ((_, group), width) in enumerate(zip(cells.steps, cells.shape, strict=True)):
             present = np.isin(np.arange(width), group)
@@ -521,11 +529,11 @@ class CellCounter:
             return []
         return [self.count_all()]
 
-    def count_all(self, cells: Crossing | None = None) -> CellCounts:
+    def count_all(self, cells: CrossClassification | None = None) -> CellCounts:
         """Return the number of records after the filter (and in some cells), which is told."""
         return self.tally("n", _all_records(cells), quantities=[COUNT])
 
-    def fit(self, what: str, cells: Crossing | None = None) -> list[CellCounts]:
+    def fit(self, what: str, cells: CrossClassification | None = None) -> list[CellCounts]:
         """Return the tally of an output that is one fit on all its records (in some cells), which two populations may differ in, and n."""
         text = "".join(what.split())
         return [
@@ -622,7 +630,7 @@ def _withheld_intervals(output: OutputSpec, n_people: int) -> Iterator[tuple[int
     if output.threshold is not None:
         yield 0 if zeros else 1, output.threshold - 1
     for band in output.bands or ():
-        yield count_interval(band, most=n_people, suppressed_zeros=zeros)
+        yield count_interval(band, max_count=n_people, suppressed_zeros=zeros)
 
 
 def _printed_interval(cell: object, output: OutputSpec, n_people: int) -> tuple[int, int] | None:
@@ -634,7 +642,7 @@ def _printed_interval(cell: object, output: OutputSpec, n_people: int) -> tuple[
     sign = None if is_suppressed else cell
     return count_interval(
         UNKNOWN if is_suppressed and output.threshold is None else sign,
-        most=n_people,
+        max_count=n_people,
         threshold=output.threshold,
         suppressed_zeros=bool(output.suppressed_zeros),
     )

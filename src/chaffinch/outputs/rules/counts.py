@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._base.errors import InputError
-from ..cells import Crossing
+from ..cells import CrossClassification
 from ..domain import Ints, Mask
 from .cell_counts import CellCounter, CellCounts
 from .evidence import (
@@ -206,7 +206,7 @@ def _group_sizes(times: CellCounts, axis: int, counter: CellCounter) -> Ints:
     others = [k for k in range(len(times.steps)) if k != axis]
     time = times.steps[axis][0]
     inside = np.where(counter.filter.levels(time), 0, -1).astype(np.int64)
-    groups = Crossing(
+    groups = CrossClassification(
         (*(times.steps[k] for k in others), (time, inside)),
         (*(times.names[k] for k in others), ("",)),
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._base.registry import Registry
 from ..domain import Codes, Floats, Ints, OutputDomain
-from ..numbers import printed
+from ..numbers import printed_interval
 from .findings import RuleFinding, Status, finding
 from .policy import Policy
 
@@ -180,7 +180,7 @@ class Quantiles:
             for q in self.points:
                 value = float(np.quantile(values, q))
                 value = value if self.decimals is None else round(value, self.decimals)
-                low, high = printed(value, decimals=self.decimals)
+                low, high = printed_interval(value, decimals=self.decimals)
                 n_equal = np.searchsorted(values, high, side="right") - np.searchsorted(values, low)
                 beyond = min(q, 1.0 - q) * len(values)
                 quantiles.append(Quantile(f"{name} at {q:g}", q, int(n_equal), beyond))

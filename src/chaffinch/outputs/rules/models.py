@@ -152,7 +152,7 @@ def patterns_of(
     # Rows of the design that are equal have equal products with random vectors; others differ, but for one chance in very many.
     vectors = np.random.default_rng(1).normal(size=(formula.size, 2))
     products = sum(
-        (terms.times(vectors).of(records[first]) for terms in formula.terms),
+        (terms.times(vectors).evaluate(records[first]) for terms in formula.terms),
         np.zeros((len(first), 2)),
     )
     scale = np.maximum(np.abs(products).max(axis=0, initial=0.0), 1e-300)

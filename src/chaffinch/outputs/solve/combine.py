@@ -214,7 +214,7 @@ class NumbersOfSums:
                 else state.linear[k].values_at(here)
             )
         for j, (k, drift) in self.drifts.items():
-            coefficients = state.systems[k].at
+            coefficients = state.systems[k].coefficients
             assert coefficients is not None
             parts[j] = parts[j] + drift @ (parts[k] - coefficients)
         return np.concatenate(

@@ -168,7 +168,7 @@ def compile_problem(problem: Problem) -> Program:
     rows, first_sum, first_weight, first_multiplier = [], 0, 0, 0
     for s in systems:
         model, width = s.model, s.model.width if s.model else 1
-        row = [FAMILIES[model.family].code, PARTS.index(model.part)] if model else [0, 0]
+        row = [FAMILIES[model.family].code, PARTS.index(model.quantity)] if model else [0, 0]
         row += [width, s.size // width, first_sum, first_weight, int(s.diagonal)]
         row += [*layout.add_system(s), first_multiplier, model.n_predictors if model else 1]
         rows.append(row)

@@ -202,7 +202,7 @@ class State:
             assert s.model is not None
             matrix = coefficients.reshape(s.model.n_predictors, -1).T
             eta = (*(terms.times(matrix) for terms in s.terms), *s.model.eta[len(s.terms) :])
-            systems[k] = replace(s, model=replace(s.model, eta=eta), at=coefficients)
+            systems[k] = replace(s, model=replace(s.model, eta=eta), coefficients=coefficients)
             for j in self.same_model.get(k, []):
                 model = systems[j].model
                 assert model is not None
@@ -220,7 +220,7 @@ class State:
             np.empty_like(self.sums),
         )
         for k, others in self.same_model.items():
-            fitted = self.systems[k].at
+            fitted = self.systems[k].coefficients
             assert fitted is not None
             for j in others:
                 derivatives[j] = (k, np.zeros((len(self.systems[j].lo), len(fitted))))
@@ -382,7 +382,7 @@ class LinearForm:
 def of_coefficients(system: SumSystem, sums: Floats, n_rows: int, gram: Gram) -> LinearForm:
     """Return the coefficients of a model near the present records."""
     assert system.model is not None
-    assert system.at is not None
+    assert system.coefficients is not None
     family = FAMILIES[system.model.family]
     expected, squares, total = gram(1)
     observed = expected if family.canonical else gram(2)[0]
@@ -395,7 +395,7 @@ def of_coefficients(system: SumSystem, sums: Floats, n_rows: int, gram: Gram) ->
     undetermined = _find_undetermined(expected, min_information)
     return LinearForm(
         sums,
-        system.at + slope @ sums,
+        system.coefficients + slope @ sums,
         slope,
         weight,
         scale,

@@ -14,7 +14,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds.regression import computing
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 from chaffinch.outputs.statistics import Observed
 
 FIELDS = OutputDomain(
@@ -110,10 +110,10 @@ def test_what_a_formula_learns_is_of_the_records_that_are_fitted(cmc: Any) -> No
             },
             rows=len(frame),
         )
-        (same,) = compared(published, cmc.codes(frame))
+        (same,) = compare_numbers(published, cmc.codes(frame))
         assert same.within
         assert same.size == len(printed)
-    (other,) = compared(published, cmc.codes(cmc.frame))
+    (other,) = compare_numbers(published, cmc.codes(cmc.frame))
     assert not other.within
 
 
@@ -135,7 +135,7 @@ def test_bases_with_given_numbers_and_offsets_have_equations(cmc: Any) -> None:
     (system,) = spec.problem().outputs
     np.testing.assert_allclose(system.contributions(cmc.codes()).sum(axis=0), 0.0, atol=1e-5)
     assert np.abs(system.contributions(cmc.shuffled("wife_age")).sum(axis=0)).max() > 1.0
-    (again,) = compared(spec, cmc.codes())
+    (again,) = compare_numbers(spec, cmc.codes())
     assert again.within
     bare = cmc.spec(
         {

@@ -23,7 +23,7 @@ from chaffinch.outputs.kinds.regression.information import (
     products,
     squares,
 )
-from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.numbers import compare_numbers
 
 
 def design(seed: int, p: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -69,14 +69,14 @@ def test_sums_of_products_by_brute_force(seed: int, right: str) -> None:
     )
     formula = read_formula(f"y ~ {right}", fields)
     codes = fields.start(17, seed=seed)
-    x = sum(t.of(codes, formula.size) for t in formula.terms)
+    x = sum(t.evaluate(codes, formula.size) for t in formula.terms)
     y = fields["y"].values[codes[:, 0]]
     terms, size = products(formula, fields, what="o")
-    got = sum((t.of(codes, size).sum(axis=0) for t in terms), np.zeros(size))
+    got = sum((t.evaluate(codes, size).sum(axis=0) for t in terms), np.zeros(size))
     np.testing.assert_allclose(got, (x.T @ x)[np.triu_indices(formula.size)])
     label = Lookup((0,), (3,), fields["y"].values[:, None])
     terms, size = squares(formula, label, fields, what="o")
-    got = sum(t.of(codes, size).sum(axis=0) for t in terms)
+    got = sum(t.evaluate(codes, size).sum(axis=0) for t in terms)
     np.testing.assert_allclose(
         got, [*(x.T @ x)[np.triu_indices(formula.size)], *(x.T @ y), y @ y, 17]
     )
@@ -118,7 +118,7 @@ def test_linear_regressions(cmc: Any, weights: str | None, covariance: str | Non
         np.testing.assert_allclose(
             [float(numbers[key][name]) for name in theirs.index], theirs, atol=2e-8, rtol=1e-7
         )
-    assert compared(computed, cmc.codes())[0].within
+    assert compare_numbers(computed, cmc.codes())[0].within
     plain = covariance in (None, "HC0", "HC1") and weights is None
     assert bool(spec.rules_only) is not plain
     if not plain:

@@ -192,7 +192,9 @@ def test_printed_digits(cmc: Any, frame: Any) -> None:
     off = result.cov_params().loc[names, names].to_numpy() @ system.contributions(cmc.codes()).sum(
         axis=0
     )
-    np.testing.assert_allclose(off, result.params[names].to_numpy() - system.at, atol=2e-6)
+    np.testing.assert_allclose(
+        off, result.params[names].to_numpy() - system.coefficients, atol=2e-6
+    )
     assert (np.abs(off) <= 5.1e-5).all()
     plain = cmc.spec({**output, "coefficients": result.params.round(4).to_dict(), "decimals": 4})
     np.testing.assert_allclose(plain.problem().outputs[0].lo, system.lo, atol=1e-12)

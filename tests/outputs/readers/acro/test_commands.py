@@ -40,7 +40,7 @@ def test_filters_keep_the_records_that_pandas_keeps(text, frame, fields):
     call = read_call(f"s.logitr('uses ~ wife_age', {text})", "logitr")
     where = " and ".join(f"({part})" for part in filters_of([call.arguments["data"]], call)) or None
     codes = fields.codes({name: frame[name].tolist() for name in frame})
-    ours = read_filter(where, fields).of(codes)
+    ours = read_filter(where, fields).record_mask(codes)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("warnings.warn", lambda *args, **kwargs: None)  # pandas reindexes a condition
         theirs = frame.index.isin(eval(text, {"df": frame}).index)

@@ -11,7 +11,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
 from chaffinch.outputs.kinds import KINDS
-from chaffinch.outputs.numbers import compared, printed
+from chaffinch.outputs.numbers import compare_numbers, printed_interval
 from chaffinch.outputs.readers.acro.recipes import columns_of_acro, recipes_of_acro
 from chaffinch.outputs.records import codes_of_table
 
@@ -37,7 +37,7 @@ def test_every_output_that_is_read_is_what_its_records_give(read, codes):
         KINDS[output.entry["kind"]].spec.model_validate(dict(output.entry))
         for output in read.outputs
     )
-    found = compared(Outputs(read.fields, outputs, len(codes)), codes)
+    found = compare_numbers(Outputs(read.fields, outputs, len(codes)), codes)
     assert len(found) == 40
     assert [one.name for one in found if not one.within] == []
 
@@ -156,7 +156,7 @@ def test_the_example_is_read_as_printed(census):
         for row in rows:
             name = {"const": "Intercept"}.get(row[0], row[0])
             for key, text, most in (("coefficients", row[1], 4), ("standard_errors", row[2], 3)):
-                interval = printed(output.entry[key][name])
+                interval = printed_interval(output.entry[key][name])
                 assert interval.middle == pytest.approx(float(text), rel=1e-12, abs=1e-12)
                 size = math.floor(math.log10(abs(float(text))))
                 half = 0.5 * 10.0**-most if size < 4 else 0.5 * 10.0 ** (size - most + 1)

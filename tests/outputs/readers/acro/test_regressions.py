@@ -9,7 +9,7 @@ from statsmodels.iolib.summary import forg
 
 from chaffinch.errors import InputError
 from chaffinch.outputs.domain import OutputColumn, OutputDomain
-from chaffinch.outputs.numbers import printed
+from chaffinch.outputs.numbers import printed_interval
 from chaffinch.outputs.readers.acro.read import AcroDirectory, AcroFile, AcroResult
 from chaffinch.outputs.readers.acro.recipes import recipes_of_acro
 from chaffinch.outputs.readers.acro.regressions import (
@@ -175,7 +175,7 @@ def lost(text):
 @given(numbers)
 def test_the_interval_holds_the_coefficient_and_is_no_wider_than_printed(number):
     shown = forg(number, prec=4).strip()
-    interval = printed(coefficient_text(lost(shown)))
+    interval = printed_interval(coefficient_text(lost(shown)))
     slack = 1e-12 * abs(number)
     assert interval.lo - slack <= number <= interval.hi + slack
     digits = (
@@ -188,13 +188,13 @@ def test_the_interval_holds_the_coefficient_and_is_no_wider_than_printed(number)
 
 @given(st.floats(1e-11, 1e9))
 def test_the_interval_holds_the_standard_error(number):
-    interval = printed(error_text(lost(forg(number, prec=3).strip())))
+    interval = printed_interval(error_text(lost(forg(number, prec=3).strip())))
     assert interval.lo - 1e-12 * number <= number <= interval.hi + 1e-12 * number
 
 
 @given(st.floats(-1e9, -1e-3))
 def test_the_interval_holds_the_likelihood(number):
-    interval = printed(likelihood_text(lost(f"{number:#8.5g}".strip())))
+    interval = printed_interval(likelihood_text(lost(f"{number:#8.5g}".strip())))
     assert interval.lo * (1 + 1e-12) <= number <= interval.hi * (1 - 1e-12)
     assert interval.half <= 0.51e-4 * abs(number)
 
@@ -233,11 +233,11 @@ def test_n_is_found_by_its_label_whatever_the_layout(frame):
         assert found.n == len(frame)
         for name, value in result.params.items():
             assert (
-                printed(found.coefficients[name]).lo
+                printed_interval(found.coefficients[name]).lo
                 <= value
-                <= printed(found.coefficients[name]).hi
+                <= printed_interval(found.coefficients[name]).hi
             )
-        assert printed(found.loglik).lo <= result.llf <= printed(found.loglik).hi
+        assert printed_interval(found.loglik).lo <= result.llf <= printed_interval(found.loglik).hi
 
 
 def test_layouts_of_ols_and_logit_in_the_examples(census):

@@ -24,7 +24,7 @@ from ...domain import Codes, Floats, OutputDomain
 from ...equations import SumSystem
 from ...families import FAMILIES, FamilyName, multipliers
 from ...formula import Formula
-from ...statistics import Observed, estimated_alpha, fitted, observed, scoring_fit, spread_at
+from ...statistics import Observed, estimated_alpha, fit_system, observe, scoring_fit, spread_at
 from ..base import Sample
 from ..model import ModelFit
 from .information import robust_errors
@@ -38,18 +38,20 @@ _TINY = 1e-9
 
 def first_fit(output: RegressionSpec, sample: Sample, formula: Formula) -> ModelFit:
     """Return the fit of a recipe; InputError with the reason where these records have no estimate."""
-    system, data = _observed(output, sample, formula)
+    system, data = _observe_sample(output, sample, formula)
     family, result, coefficients = output.family_name, None, None
     try:
         # Where labels are separated steps would go on for ever; where there is an estimate a few of Newton's are enough.
-        most = 35 if _may_separate(family) else 200
+        max_iterations = 35 if _may_separate(family) else 200
         expected = output.information == "expected"
-        result = fitted(system, data, from_published=False, expected=expected, most=most)
+        result = fit_system(
+            system, data, from_published=False, expected=expected, max_iterations=max_iterations
+        )
         coefficients = np.asarray(result.params, dtype=float).reshape(formula.size, -1)
     except _BROKEN:
         pass
     if fault := fault_after(data, family, coefficients, parameter=output.parameter()):
-        raise InputError(_words(fault, output, formula, sample))
+        raise InputError(_fault_message(fault, output, formula, sample))
     assert coefficients is not None
     errors = np.full(system.size, np.nan)
     if output.publishes("standard_errors"):
@@ -61,14 +63,14 @@ def _singles(result: Any) -> dict[str, float]:
     return {"loglik": float(result.llf), "dispersion": float(getattr(result, "scale", np.nan))}
 
 
-def _observed(
+def _observe_sample(
     output: RegressionSpec, sample: Sample, formula: Formula
 ) -> tuple[SumSystem, Observed]:
     """The regression at 0 and what it sees of records; InputError for what counting shows."""
     system = output.system(sample.domain, formula, published=False)
-    data = observed(system, sample.inside)
+    data = observe(system, sample.inside)
     if fault := fault_before(data, output.family_name, system.size // formula.size):
-        raise InputError(_words(fault, output, formula, sample))
+        raise InputError(_fault_message(fault, output, formula, sample))
     return system, data
 
 
@@ -76,9 +78,9 @@ def refit(output: RegressionSpec, sample: Sample, formula: Formula) -> ModelFit:
     """Return the fit from the published coefficients; nan where there is none."""
     domain, codes = sample.domain, sample.codes
     system = output.system(domain, formula)
-    data, nothing = observed(system, codes), np.full(system.size, np.nan)
+    data, nothing = observe(system, codes), np.full(system.size, np.nan)
     try:
-        result = fitted(system, codes, expected=output.information == "expected")
+        result = fit_system(system, codes, expected=output.information == "expected")
         values = np.asarray(result.params, dtype=float).T.ravel()
         errors = _errors(output, system, data, result, domain, codes)
         units, singles = spread_at(result, system), _singles(result)
@@ -106,11 +108,13 @@ def _errors(
     """The standard errors of a fit as the output has them: statsmodels' own, robust ones, or those of weighted least squares."""
     if output.covariance is None and output.weights is None:
         return np.asarray(result.bse, dtype=float).T.ravel()
-    kept = (
-        np.prod([np.ones(len(codes)), *(look.of(codes)[:, 0] for look in system.keep)], axis=0)
+    weights = (
+        np.prod(
+            [np.ones(len(codes)), *(look.evaluate(codes)[:, 0] for look in system.keep)], axis=0
+        )
         > 0.0
     )
-    clusters = None if output.cluster is None else codes[kept, fields.position(output.cluster)]
+    clusters = None if output.cluster is None else codes[weights, fields.position(output.cluster)]
     return robust_errors(output, data, np.asarray(result.params, dtype=float).ravel(), clusters)
 
 
@@ -118,7 +122,7 @@ def printed_alpha(output: RegressionSpec, sample: Sample) -> float:
     """Return alpha as printed: coefficients are then those at the printed alpha, as whoever reads the output would fit them."""
     formula = output.compiled(sample.domain, sample.inside)
     with one_blas_thread():
-        _, data = _observed(output.changed(alpha=1.0), sample, formula)
+        _, data = _observe_sample(output.changed(alpha=1.0), sample, formula)
         try:
             alpha = float(output.printer.number(estimated_alpha(data), "alpha", "alpha"))
         except _BROKEN:
@@ -128,7 +132,7 @@ def printed_alpha(output: RegressionSpec, sample: Sample) -> float:
     return alpha
 
 
-def _called(columns: Sequence[int], formula: Formula, fields: OutputDomain) -> str:
+def _coefficient_label(columns: Sequence[int], formula: Formula, fields: OutputDomain) -> str:
     """A coefficient, with the cell that it stands for, as messages may have it."""
     k = next((k for k in columns if formula.names[k] != "Intercept"), columns[0])
     levels = [
@@ -144,7 +148,7 @@ def _called(columns: Sequence[int], formula: Formula, fields: OutputDomain) -> s
     return f"coefficient '{formula.safe_names[k]}'" + (f" ({cell})" if cell else "")
 
 
-def _words(fault: Fault, output: RegressionSpec, formula: Formula, sample: Sample) -> str:
+def _fault_message(fault: Fault, output: RegressionSpec, formula: Formula, sample: Sample) -> str:
     domain, codes = sample.domain, sample.inside
     if fault.kind == "class":
         code = output.classes(domain, formula)[fault.columns[0]]
@@ -152,7 +156,7 @@ def _words(fault: Fault, output: RegressionSpec, formula: Formula, sample: Sampl
         label = field.safe_label(code)
         return f"{'a class' if label == HIDDEN else f'class {label!r}'} of column '{field.name}' has no records"
     names = [formula.safe_names[k] for k in fault.columns]
-    called = _called(fault.columns, formula, domain) if names else ""
+    called = _coefficient_label(fault.columns, formula, domain) if names else ""
     # That all of a group answer alike would tell each of their answers: it is not said which it is.
     same = "are too few, or too much alike"
     if fault.kind == "empty":
@@ -173,8 +177,8 @@ def _words(fault: Fault, output: RegressionSpec, formula: Formula, sample: Sampl
     if fault.kind == "separated":
         if level := _one_label(output, formula, domain, codes):
             return f"there is no finite estimate, since the records of {level} {same}"
-        some = join_names([name for name in names if name != "Intercept"] or names, max_names=4)
-        return f"there is no finite estimate, since the labels are separated by a combination of its columns ({some})"
+        columns = join_names([name for name in names if name != "Intercept"] or names, max_names=4)
+        return f"there is no finite estimate, since the labels are separated by a combination of its columns ({columns})"
     return "statsmodels finds no estimate"
 
 
@@ -182,7 +186,10 @@ def _factors(formula: Formula) -> list[int]:
     """The positions of the columns whose levels have coefficients."""
     return list(
         dict.fromkeys(
-            f.columns[0] for one in formula.coefficients for f, code in one if code is not None
+            f.columns[0]
+            for coefficient in formula.coefficients
+            for f, code in coefficient
+            if code is not None
         )
     )
 
@@ -192,7 +199,7 @@ def _empty_level(
 ) -> str | None:
     """A level of one of the formula's factors that no record has: often the reference."""
     passing = output.filter(domain)
-    inside = codes[passing.of(codes)]
+    inside = codes[passing.record_mask(codes)]
     for position in _factors(formula):
         field = domain.columns[position]
         counts = count_cells([inside[:, position]], [len(field.levels)])
@@ -206,8 +213,8 @@ def _one_label(
     output: RegressionSpec, formula: Formula, domain: OutputDomain, codes: Codes
 ) -> str | None:
     """A level of one of the formula's factors whose records have all the same label (or lack a class): the reference, since others are found before."""
-    inside = codes[output.filter(domain).of(codes)]
-    label = output.label(domain, formula).of(inside)[:, 0]
+    inside = codes[output.filter(domain).record_mask(codes)]
+    label = output.label(domain, formula).evaluate(inside)[:, 0]
     enough = len(np.unique(label)) if output.family_name == "multinomial" else 2
     for position in _factors(formula):
         field = domain.columns[position]
@@ -260,8 +267,8 @@ def _dependent(unit: Floats) -> tuple[int, ...]:
     # The matrix of products is cheap, and where its smallest eigenvalue is well above 0 there is nothing to find.
     if len(unit) >= unit.shape[1] and float(np.linalg.eigvalsh(unit.T @ unit)[0]) > 1e-8:
         return ()
-    left = np.abs(np.diag(np.linalg.qr(unit, mode="r")))
-    return (*np.flatnonzero(left < _TINY).tolist(), *range(len(left), unit.shape[1]))
+    diagonal = np.abs(np.diag(np.linalg.qr(unit, mode="r")))
+    return (*np.flatnonzero(diagonal < _TINY).tolist(), *range(len(diagonal), unit.shape[1]))
 
 
 def _alike(x: Floats, y: Floats, family: FamilyName, n_classes: int) -> list[int]:
@@ -275,10 +282,10 @@ def _alike(x: Floats, y: Floats, family: FamilyName, n_classes: int) -> list[int
         lacking = [y == k for k in range(n_classes + 1)]
     else:
         return []
-    there = (x != 0.0).astype(np.float64)
+    nonzero = (x != 0.0).astype(np.float64)
     separating = np.zeros(x.shape[1], dtype=bool)
     for label in lacking:
-        separating |= label.astype(np.float64) @ there == 0.0
+        separating |= label.astype(np.float64) @ nonzero == 0.0
     return np.flatnonzero(separating & one_sign).tolist()
 
 

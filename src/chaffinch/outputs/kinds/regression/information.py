@@ -42,7 +42,7 @@ def beside_coefficients(
     domain: OutputDomain,
     formula: Formula,
     model: RegressionModel,
-    at: Floats,
+    coefficients: Floats,
 ) -> list[Output]:
     """Return a system for each number that is published beside the coefficients; `at` are these."""
     if (
@@ -52,16 +52,20 @@ def beside_coefficients(
     ):
         rest = output.changed(standard_errors=None)
         return [
-            sandwich_system(output, domain, formula, at),
-            *_leastsquares(rest, domain, formula, model.label, at),
+            sandwich_system(output, domain, formula, coefficients),
+            *_leastsquares(rest, domain, formula, model.label, coefficients),
         ]
     if output.family_name == "gaussian":
-        return _leastsquares(output, domain, formula, model.label, at)
+        return _leastsquares(output, domain, formula, model.label, coefficients)
     return _others(output, domain, formula, model)
 
 
 def _leastsquares(
-    output: RegressionSpec, domain: OutputDomain, formula: Formula, label: Lookup, at: Floats
+    output: RegressionSpec,
+    domain: OutputDomain,
+    formula: Formula,
+    label: Lookup,
+    coefficients: Floats,
 ) -> list[Output]:
     if output.standard_errors is None and output.loglik is None and output.dispersion is None:
         return []
@@ -85,7 +89,7 @@ def _leastsquares(
         ]
     )
     terms, size = squares(formula, label, domain, what=output.name)
-    reading = LeastSquares(formula.size, at, keys, what)
+    reading = LeastSquares(formula.size, coefficients, keys, what)
     name = f"{output.name}: {' and '.join([*(['standard errors'] if keys else []), *what])}"
     keep = output.filter(domain).keep()
     return [SumSystem(name, size, terms, bounds[:, 0], bounds[:, 1], keep=keep, reported=reading)]
@@ -179,21 +183,25 @@ def _columns_of(terms: Terms) -> tuple[list[int], Floats]:
     return columns.tolist(), dense
 
 
-def _crossed(
-    left: Terms, right: Terms, fields: OutputDomain, place: Callable[[int, int], int], what: str
+def _multiply_terms(
+    first_terms: Terms,
+    right: Terms,
+    fields: OutputDomain,
+    pair_index: Callable[[int, int], int],
+    what: str,
 ) -> Terms:
     """Look-ups of the products of two look-ups' entries."""
-    positions = tuple(sorted({*left.columns, *right.columns}))
+    positions = tuple(sorted({*first_terms.columns, *right.columns}))
     grid, sizes = fields.grid(positions), fields.shape(positions)
     size = int(np.prod(sizes, dtype=np.int64))
-    sides = []
-    for terms in (left, right):
+    expanded = []
+    for terms in (first_terms, right):
         columns, dense = _columns_of(terms)
         key = np.zeros(size, dtype=np.intp)
         for position, levels in zip(terms.columns, terms.sizes, strict=True):
             key = key * levels + grid[position]
-        sides.append((columns, dense[key]))
-    (a, x), (b, y) = sides
+        expanded.append((columns, dense[key]))
+    (a, x), (b, y) = expanded
     if size * len(a) * len(b) > 10 * MOST_CELLS:
         raise InputError(
             f"Output '{what}': the terms of its formula have too many combinations for standard errors. Leave them out."
@@ -201,17 +209,17 @@ def _crossed(
     entries: dict[int, Floats] = {}
     for i, first in enumerate(a):
         for j, second in enumerate(b):
-            if left is right and second < first:
+            if first_terms is right and second < first:
                 continue
             entry = x[:, i] * y[:, j]
             if entry.any():
-                at = place(min(first, second), max(first, second))
-                entries[at] = entries.get(at, 0.0) + entry
+                pair = pair_index(min(first, second), max(first, second))
+                entries[pair] = entries.get(pair, 0.0) + entry
     rows, equations, values = [], [], []
-    for at, entry in entries.items():
+    for pair, entry in entries.items():
         nonzero = np.flatnonzero(entry)
         rows.append(nonzero)
-        equations.append(np.full(len(nonzero), at))
+        equations.append(np.full(len(nonzero), pair))
         values.append(entry[nonzero])
     none = np.zeros(0, dtype=np.int64)
     row, equation = np.concatenate([none, *rows]), np.concatenate([none, *equations])
@@ -221,10 +229,10 @@ def _crossed(
 def products(formula: Formula, fields: OutputDomain, *, what: str) -> tuple[tuple[Terms, ...], int]:
     """Terms of the sums of x_i x_j, i <= j, in that order."""
     pairs = _pairs(formula.size)
-    place = lambda i, j: pairs[i, j]  # noqa: E731
+    pair_index = lambda i, j: pairs[i, j]  # noqa: E731
     crossings = [
-        _crossed(left, right, fields, place, what)
-        for k, left in enumerate(formula.terms)
+        _multiply_terms(first_terms, right, fields, pair_index, what)
+        for k, first_terms in enumerate(formula.terms)
         for right in formula.terms[k:]
     ]
     return tuple(terms for terms in crossings if terms.equations.size), len(pairs)
@@ -237,7 +245,7 @@ def squares(
     terms, size = products(formula, fields, what=what)
     y = Terms.dense(label.columns, label.sizes, label.values)
     p = formula.size
-    crossed = [_crossed_with(terms_of, y, fields, size, what) for terms_of in formula.terms]
+    crossed = [_multiply_with_label(terms_of, y, fields, size, what) for terms_of in formula.terms]
     squared = Terms.dense(
         label.columns,
         label.sizes,
@@ -247,9 +255,11 @@ def squares(
     return (*terms, *(t for t in crossed if t.equations.size), squared, constant), size + p + 2
 
 
-def _crossed_with(terms: Terms, y: Terms, fields: OutputDomain, first: int, what: str) -> Terms:
+def _multiply_with_label(
+    terms: Terms, y: Terms, fields: OutputDomain, first: int, what: str
+) -> Terms:
     far = replace(y, equations=y.equations + 10**9)  # y behind every column of the design
-    return _crossed(terms, far, fields, lambda i, _: first + i, what)
+    return _multiply_terms(terms, far, fields, lambda i, _: first + i, what)
 
 
 def _slopes(inverse: Floats, k: int) -> Floats:
@@ -280,12 +290,12 @@ class LeastSquares:
     derivative; at the published b where the sums determine none.
     """
 
-    def __init__(self, size: int, at: Floats, keys: list[int], what: list[str]) -> None:
-        self.size, self.at, self.keys, self.what = size, at, keys, what
+    def __init__(self, size: int, coefficients: Floats, keys: list[int], what: list[str]) -> None:
+        self.size, self.coefficients, self.keys, self.what = size, coefficients, keys, what
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
         """Return the published numbers, and their derivatives by the sums."""
-        p, b = self.size, self.at
+        p, b = self.size, self.coefficients
         m = p * (p + 1) // 2
         xx, xy, yy, n = (
             symmetric(sums[:m], p),
@@ -395,18 +405,18 @@ def robust_errors(
         factor = n / max(n - p, 1)
     elif output.covariance == "cluster":
         assert clusters is not None
-        _, of = np.unique(clusters, return_inverse=True)
-        groups = int(of.max(initial=0)) + 1
+        _, cluster_index = np.unique(clusters, return_inverse=True)
+        groups = int(cluster_index.max(initial=0)) + 1
         if groups < 2:
             raise InputError("there is one cluster only, so that there are no standard errors")
         sums = np.zeros((groups, p))
-        np.add.at(sums, of.ravel(), score)
+        np.add.at(sums, cluster_index.ravel(), score)
         score, factor = sums, groups / (groups - 1) * (n - 1) / max(n - p, 1)
     return np.asarray(np.sqrt(factor * np.maximum(np.diag(inner @ (score.T @ score) @ inner), 0.0)))
 
 
 def sandwich_system(
-    output: RegressionSpec, domain: OutputDomain, formula: Formula, at: Floats
+    output: RegressionSpec, domain: OutputDomain, formula: Formula, coefficients: Floats
 ) -> SumSystem:
     """Return HC0 or HC1 standard errors of a linear regression as a function of sums over records."""
     columns = joint_columns(formula, *formula.label.columns)
@@ -415,10 +425,10 @@ def sandwich_system(
         raise output.fault(
             ": its columns have too many combinations of levels for robust standard errors. Leave them out."
         )
-    joint = JointLevels.of(formula, domain, columns)
-    label = output.label(domain, formula).of(joint.codes)[:, 0]
+    joint = JointLevels.from_formula(formula, domain, columns)
+    label = output.label(domain, formula).evaluate(joint.codes)[:, 0]
     products = upper(joint.x[:, :, None] * joint.x[:, None, :])
-    squares = (label - joint.x @ at - joint.offset)[:, None] ** 2
+    squares = (label - joint.x @ coefficients - joint.offset)[:, None] ** 2
     numbers = np.hstack([products, squares * products, np.ones((len(label), 1))])
     keys, bounds = output.error_keys(formula)
     reading = Sandwich(p, keys, corrected=output.covariance == "HC1")
@@ -454,14 +464,14 @@ class Sandwich:
         twice = np.where(rows == columns, 1.0, 2.0)
         factor = n / (n - p) if self.corrected else 1.0
         values, slopes = [], np.zeros((len(self.keys), len(sums)))
-        for place, key in enumerate(self.keys):
+        for row, key in enumerate(self.keys):
             v = inner[key]
             u = inner @ meat @ v
             variance = max(float(v @ meat @ v), 1e-300)
             error = float(np.sqrt(factor * variance))
             values.append(error)
             half = factor / (2.0 * error)
-            slopes[place, :m] = -half * twice * (v[rows] * u[columns] + v[columns] * u[rows])
-            slopes[place, m : 2 * m] = half * twice * v[rows] * v[columns]
-            slopes[place, -1] = -0.5 * error * p / (n * (n - p)) if self.corrected else 0.0
+            slopes[row, :m] = -half * twice * (v[rows] * u[columns] + v[columns] * u[rows])
+            slopes[row, m : 2 * m] = half * twice * v[rows] * v[columns]
+            slopes[row, -1] = -0.5 * error * p / (n * (n - p)) if self.corrected else 0.0
         return np.array(values), slopes

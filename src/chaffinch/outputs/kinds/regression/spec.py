@@ -26,7 +26,7 @@ from ...equations import Lookup, Output, SumSystem, regression
 from ...families import DISTRIBUTIONS, FAMILIES, FamilyName, RegressionFamily
 from ...formula import Formula
 from ...numbers import Interval
-from ..base import NumberBlock, OptionalColumn, Sample, Statistic, nested
+from ..base import NumberBlock, OptionalColumn, Sample, Statistic, nest
 from ..model import ModelFit, ModelLabels, ModelSpec
 from .information import beside_coefficients, check_covariance, without_equations
 
@@ -42,7 +42,7 @@ class ClassBlock(NumberBlock):
 
     def entry(self, numbers: Sequence[Any]) -> dict[str, Any]:
         """Return the coefficients as the output's entry has them."""
-        rows = nested(numbers, (len(self.labels), len(self.inner)))
+        rows = nest(numbers, (len(self.labels), len(self.inner)))
         classes = zip(self.labels, rows, strict=True)
         return {
             self.key: {label: dict(zip(self.inner, row, strict=True)) for label, row in classes}
@@ -121,8 +121,8 @@ class RegressionSpec(ModelSpec):
 
     def with_placeholder_values(self, domain: OutputDomain) -> Self:
         """Return a recipe with some numbers or other."""
-        some = super().with_placeholder_values(domain)
-        return some.changed(alpha=1.0) if "alpha" in self._announced else some
+        recipe = super().with_placeholder_values(domain)
+        return recipe.changed(alpha=1.0) if "alpha" in self._announced else recipe
 
     def check_numbers(self, domain: OutputDomain) -> Formula:
         """Return the formula; InputError for coefficients that are none of it."""
@@ -248,7 +248,7 @@ class RegressionSpec(ModelSpec):
                 numbers[code] = number
             return Lookup(columns, fields.shape(columns), numbers[:, None])
         grid = fields.grid(columns)
-        inside = np.broadcast_to(self.filter(domain).of_grid(grid), prod(fields.shape(columns)))
+        inside = np.broadcast_to(self.filter(domain).level_mask(grid), prod(fields.shape(columns)))
         if known.is_binary and (formula.label.categorical or self.success is not None):
             field = fields.columns[columns[0]]
             if self.success is None and not all(isinstance(level, bool) for level in field.levels):
@@ -305,13 +305,13 @@ class RegressionSpec(ModelSpec):
                     f"Output '{self.name}' must give the coefficients of each class by name."
                 )
         if missing := [label for label in rest if label not in self.coefficients]:
-            of = (
+            coefficient_names = (
                 f"class '{missing[0]}'"
                 if missing[0] in common
                 else f"a class of column '{field.name}'"
             )
             raise InputError(
-                f"Output '{self.name}' has no coefficients for {of}. It needs those of every class but the base."
+                f"Output '{self.name}' has no coefficients for {coefficient_names}. It needs those of every class but the base."
             )
         return [self.named(self.coefficients[label], formula, "coefficient") for label in rest]
 
@@ -339,9 +339,9 @@ class RegressionSpec(ModelSpec):
             return self.n_equations(domain)
         main = self.system(domain, formula)
         assert main.model is not None
-        assert main.at is not None
-        beside = beside_coefficients(self, domain, formula, main.model, main.at)
-        return (main, *beside, *self.n_equations(domain))
+        assert main.coefficients is not None
+        standard_errors = beside_coefficients(self, domain, formula, main.model, main.coefficients)
+        return (main, *standard_errors, *self.n_equations(domain))
 
     def system(
         self, domain: OutputDomain, formula: Formula, *, published: bool = True
@@ -352,8 +352,8 @@ class RegressionSpec(ModelSpec):
         label = self.label(domain, formula)
         if published:
             intervals = self.intervals(domain, formula)
-            middle = np.array([[each.middle for each in one] for one in intervals]).T
-            half = np.array([[each.half for each in one] for one in intervals]).T
+            middle = np.array([[each.middle for each in row] for row in intervals]).T
+            half = np.array([[each.half for each in row] for row in intervals]).T
         offset = formula.offsets
         if self.offset is not None:
             position = domain.position(self.offset)

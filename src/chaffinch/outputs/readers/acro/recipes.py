@@ -243,7 +243,7 @@ def recipes_of_acro(
     if not isinstance(data, OutputDomain):
         from ...document import named_columns
 
-        coder = TableCoder.of(data)
+        coder = TableCoder.from_table(data)
         table = coder.table
         used = {
             *columns_of_acro(directory, table.columns),

@@ -285,7 +285,7 @@ class ParsedTable(_Form):
     def interval(self, cell: Any, threshold: int, max_count: int) -> tuple[int, int]:
         """Return the least and largest count that a cell may be."""
         return count_interval(
-            cell, most=max_count, threshold=self.threshold or threshold, suppressed_zeros=False
+            cell, max_count=max_count, threshold=self.threshold or threshold, suppressed_zeros=False
         )
 
     def complete_counts(self, threshold: int) -> NDArray[np.int64]:

@@ -390,7 +390,8 @@ def _designs(state: State) -> list[tuple[slice, int, Floats]]:
             n_predictors = system.model.n_predictors
             sample = state.codes[:: max(1, len(state.codes) // LOOKED_AT)]
             x = np.sum(
-                [terms.of(sample, system.size // n_predictors) for terms in system.terms], axis=0
+                [terms.evaluate(sample, system.size // n_predictors) for terms in system.terms],
+                axis=0,
             )
             designs.append((slice(first, first + system.size), n_predictors, x))
         first += len(system.lo)
@@ -399,7 +400,7 @@ def _designs(state: State) -> list[tuple[slice, int, Floats]]:
 
 def _model_coefficients(state: State, k: int) -> Floats:
     """The coefficients at which the model of a system stands."""
-    coefficients = state.systems[k].at
+    coefficients = state.systems[k].coefficients
     assert coefficients is not None
     return coefficients
 

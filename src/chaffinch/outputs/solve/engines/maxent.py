@@ -215,8 +215,8 @@ def _draw_label(
     model = system.model
     counted = np.ones(len(out), dtype=bool)
     for look in system.keep:
-        counted &= look.of(out)[:, 0] > 0.0
-    eta = np.sum([look.of(out) for look in model.eta], axis=0)
+        counted &= look.evaluate(out)[:, 0] > 0.0
+    eta = np.sum([look.evaluate(out) for look in model.eta], axis=0)
     values = model.label.values[:, 0]
     chances = columns.columns[label].chances
     rows = np.flatnonzero(counted)
