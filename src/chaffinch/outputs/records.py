@@ -49,7 +49,7 @@ class CodedRecords:
 
 
 class TableCoder:
-    """The columns of a table as codes of a specification's columns, each worked out once.
+    """The columns of a table as codes of a domain's columns, each worked out once.
 
     Where the table's own codes tell values apart (categories, none of them pooled), they are looked up; codes of numbers may stand for
     bins, so numbers are matched with levels.
@@ -64,26 +64,68 @@ class TableCoder:
         """Return the coder of a table; a coder as it is."""
         return table if isinstance(table, TableCoder) else cls(table)
 
-    def codes(self, field: OutputColumn) -> NDArray[np.int32]:
-        """Return the code of each row: below 0 where it has no value, or one that is no level."""
-        key = (field.name, field.levels)
+    def codes(self, column: OutputColumn) -> NDArray[np.int32]:
+        """Return the code of each row: `MISSING` where it has no value, `UNKNOWN` where its value is no level."""
+        key = (column.name, column.levels)
         if key not in self._coded:
-            gone = _missing(self.table, field.name)
-            categories = self.categories(field.name)
-            if categories is not None:
-                matcher = _Matcher(field, gone)
-                values = [*categories.levels, *[None] * categories.null, *categories.missing]
-                look_up = np.array([matcher.code(value) for value in values], dtype=np.int32)
-                self._coded[key] = look_up[self.table.code(field.name)]
-            else:
-                self._coded[key] = _codes(field, self.table.to_arrow().column(field.name), gone)
+            self._coded[key] = self._code(column)
         return self._coded[key]
+
+    def _code(self, column: OutputColumn) -> NDArray[np.int32]:
+        import pyarrow as pa
+
+        from ..table.types import to_numbers
+
+        name, missing = column.name, self.missing(column.name)
+        kind = self.cells(name).type
+        has_numbers = _is_numeric(kind) and not pa.types.is_dictionary(kind)
+        if not column.numeric or not has_numbers or self.categories(name) is not None:
+            matcher = _Matcher(column, missing)
+            values, index = self.distinct_values(name)
+            return np.array([matcher.code(value) for value in values], dtype=np.int32)[index]
+        numbers, present = to_numbers(self.cells(name))
+        numbers = np.asarray(numbers, dtype=np.float64)
+        codes = _nearest(column, numbers)
+        present = present & ~np.isnan(numbers)
+        for number in filter(_is_number, missing):
+            present &= (numbers != float(number)) | (codes >= 0)
+        return np.where(present, codes, np.int32(MISSING))
+
+    def cells(self, name: str) -> pa.ChunkedArray:
+        """Return the values of a column as they came."""
+        return self.table.to_arrow().column(name)
+
+    def distinct_values(self, name: str) -> tuple[list[Any], NDArray[np.integer]]:
+        """Return the different values that a column may have, None for a missing one, and which of them each row has."""
+        import pyarrow as pa
+
+        categories = self.categories(name)
+        if categories is not None:
+            values = [*categories.levels, *[None] * categories.null, *categories.missing]
+            return values, self.table.code(name)
+        cells = self.cells(name)
+        if not pa.types.is_dictionary(cells.type):
+            cells = cells.dictionary_encode()
+        array = cells.unify_dictionaries().combine_chunks()
+        array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+        values = array.dictionary.to_pylist()
+        index = array.indices.cast(pa.int64()).fill_null(len(values))
+        return [*values, None], index.to_numpy(zero_copy_only=False)
+
+    def column(self, name: str) -> Column | None:
+        """Return what the schema says of a column; None where it does not know it."""
+        return next((column for column in self.table.schema if column.name == name), None)
+
+    def missing(self, name: str) -> tuple[Scalar, ...]:
+        """Return the further codes that the schema declares as missing."""
+        column = self.column(name)
+        return () if column is None else tuple(column.missing)
 
     def categories(self, name: str) -> ColumnDomain | None:
         """Return the domain of a column of categories, if each of its codes stands for one value."""
         from ..table.schema import LEVEL_KINDS
 
-        column = next((column for column in self.table.schema if column.name == name), None)
+        column = self.column(name)
         if column is None or column.kind not in LEVEL_KINDS:
             return None
         codec = column.codec
@@ -107,7 +149,7 @@ def codes_of_table(table: Table | TableCoder, fields: OutputDomain) -> CodedReco
     coder = TableCoder.from_table(table)
     _check_names(fields.names, coder.table)
     threshold = fields.threshold
-    every = np.empty((coder.table.n_rows, len(fields)), dtype=np.int32)
+    records = np.empty((coder.table.n_rows, len(fields)), dtype=np.int32)
     for position, field in enumerate(fields):
         codes = coder.codes(field)
         if unknown := int((codes == UNKNOWN).sum()):
@@ -120,8 +162,8 @@ def codes_of_table(table: Table | TableCoder, fields: OutputDomain) -> CodedReco
                 f"Column '{field.name}' of the data has values that are none of its levels ({what}), in {masked_count(unknown, threshold)} of "
                 f"{masked_count(len(codes), threshold)} records. Declare all its levels, recode the data, or leave the column's levels out of the file."
             )
-        every[:, position] = codes
-    return CodedRecords(every)
+        records[:, position] = codes
+    return CodedRecords(records)
 
 
 def fields_of_table(
@@ -145,23 +187,10 @@ def fields_of_table(
     """
     coder = TableCoder.from_table(table)
     _check_names(names, coder.table)
-    by_name = {field.name: field for field in declared}
-    return OutputDomain(
-        tuple(
-            _counted(coder, by_name.get(name) or _field(coder, name), threshold) for name in names
-        )
-    )
-
-
-def _counted(coder: TableCoder, field: OutputColumn, threshold: int) -> OutputColumn:
-    """A column with the levels that as many records as the threshold or more have, which messages may name."""
-    codes = coder.codes(field)
-    return (
-        OutputDomain((field,))
-        .with_threshold(threshold)
-        .counted(codes[codes >= 0][:, None])
-        .columns[0]
-    )
+    by_name = {column.name: column for column in declared}
+    columns = tuple(by_name.get(name) or _output_column(coder, name) for name in names)
+    domain = OutputDomain(columns).with_threshold(threshold)
+    return domain.counted(np.stack([coder.codes(column) for column in domain]).T)
 
 
 def _check_names(names: Sequence[str], table: Table) -> None:
@@ -170,19 +199,13 @@ def _check_names(names: Sequence[str], table: Table) -> None:
         check_name("column", name, table.columns, prefix=absent)
 
 
-def _missing(table: Table, name: str) -> tuple[Scalar, ...]:
-    """The further codes that the schema declares as missing."""
-    return next((tuple(column.missing) for column in table.schema if column.name == name), ())
-
-
-def _field(coder: TableCoder, name: str) -> OutputColumn:
-    table = coder.table
-    column = next((column for column in table.schema if column.name == name), None)
+def _output_column(coder: TableCoder, name: str) -> OutputColumn:
+    column = coder.column(name)
     if column is not None and (
         column.kind == "boolean" or column.levels is not None or column.bounds is not None
     ):
-        entry = columns_of(table.schema, names=[name])[0]
-        if column.levels is not None and all(_is_number(level) for level in column.levels):
+        entry = columns_of(coder.table.schema, names=[name])[0]
+        if column.levels is not None and all(map(_is_number, column.levels)):
             entry["levels"] = sorted(entry["levels"])
         elif column.levels is not None and column.kind != "boolean":
             entry["levels"] = [str(level) for level in column.levels]
@@ -200,48 +223,32 @@ def _values(coder: TableCoder, name: str) -> tuple[Scalar, ...]:
     """The values of a column in order, without missing ones."""
     import pyarrow as pa
 
-    column = coder.table.to_arrow().column(name)
-    gone = _missing(coder.table, name)
-    levels: list[Scalar]
-    if _numeric(column.type):
-        from ..table.types import to_numbers
+    from ..counts.tally import count_cells
+    from ..table.types import to_numbers
 
-        numbers, present = to_numbers(column)
+    kind, missing = coder.cells(name).type, coder.missing(name)
+    levels: list[Scalar]
+    if _is_numeric(kind):
+        numbers, present = to_numbers(coder.cells(name))
         values = np.unique(numbers[present])
-        values = values[
-            np.isfinite(values)
-            & ~np.isin(values, [float(code) for code in gone if _is_number(code)])
-        ]
+        codes = [float(code) for code in missing if _is_number(code)]
+        values = values[np.isfinite(values) & ~np.isin(values, codes)]
         _check_size(name, len(values), "bands")
-        levels = (
-            [int(number) for number in values]
-            if (values == np.floor(values)).all()
-            else values.tolist()
-        )
+        is_whole = (values == np.floor(values)).all()
+        levels = [int(number) for number in values] if is_whole else values.tolist()
     else:
-        categories = coder.categories(name)
-        occurring = (
-            column.unique().to_pylist()
-            if categories is None
-            else _occurring(coder.table, name, categories)
-        )
-        words = {_word(value) for value in occurring if value is not None}
-        words -= {_word(code) for code in gone}
-        _check_size(name, len(words), "fewer, broader groups")
-        levels = [False, True] if pa.types.is_boolean(column.type) else sorted(words)
+        distinct, index = coder.distinct_values(name)
+        counts = count_cells([index], [len(distinct)])
+        occurring = (value for value, n in zip(distinct, counts, strict=True) if n)
+        labels = {_word(value) for value in occurring if value is not None}
+        labels -= {_word(code) for code in missing}
+        _check_size(name, len(labels), "fewer, broader groups")
+        levels = [False, True] if pa.types.is_boolean(kind) else sorted(labels)
     if not levels:
         raise InputError(
             f"Column '{name}' of the data has no values, so no levels. Leave it out of the outputs."
         )
     return tuple(levels)
-
-
-def _occurring(table: Table, name: str, categories: ColumnDomain) -> list[Scalar]:
-    """The levels that some record has."""
-    from ..counts import MemoryCounter  # here, since it is slow to load
-
-    counts = MemoryCounter(table).marginals([(name,)])[0].counts
-    return [level for level, count in zip(categories.levels, counts, strict=False) if count]
 
 
 def _check_size(name: str, size: int, instead: str) -> None:
@@ -251,7 +258,7 @@ def _check_size(name: str, size: int, instead: str) -> None:
         )
 
 
-def _numeric(kind: pa.DataType) -> bool:
+def _is_numeric(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -260,59 +267,29 @@ def _numeric(kind: pa.DataType) -> bool:
     )
 
 
-def _codes(
-    field: OutputColumn, column: pa.ChunkedArray, gone: Sequence[Scalar]
-) -> NDArray[np.int32]:
-    """The code of each row: MISSING where it has no value, UNKNOWN where its value is no level."""
-    import pyarrow as pa
-
-    if field.numeric and _numeric(column.type) and not pa.types.is_dictionary(column.type):
-        from ..table.types import to_numbers
-
-        numbers, present = to_numbers(column)
-        numbers = np.asarray(numbers, dtype=np.float64)
-        codes = _nearest(field, numbers)
-        present = present & ~np.isnan(numbers)
-        for code in gone:
-            if _is_number(code):
-                present &= (numbers != float(code)) | (codes >= 0)
-        return np.where(present, codes, np.int32(MISSING))
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    whole = column.unify_dictionaries().combine_chunks()
-    whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
-    values = whole.dictionary.to_pylist()
-    matcher = _Matcher(field, gone)
-    table = np.array([*map(matcher.code, values), MISSING], dtype=np.int32)
-    return table[
-        whole.indices.fill_null(len(values)).to_numpy(zero_copy_only=False).astype(np.int64)
-    ]
-
-
 def _nearest(field: OutputColumn, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
     values = field.values
     if len(values) > 1 and field.is_whole and values[-1] - values[0] == len(values) - 1:
-        place = np.rint(np.clip(np.nan_to_num(numbers), values[0], values[-1]) - values[0]).astype(
-            np.int32
-        )
+        shifted = np.clip(np.nan_to_num(numbers), values[0], values[-1]) - values[0]
+        nearest = np.rint(shifted).astype(np.int32)
     else:
-        right = np.clip(np.searchsorted(values, numbers), 1, max(len(values) - 1, 1))
-        left = right - 1
-        right = np.minimum(right, len(values) - 1)
+        above = np.clip(np.searchsorted(values, numbers), 1, max(len(values) - 1, 1))
+        below = above - 1
+        above = np.minimum(above, len(values) - 1)
         with np.errstate(invalid="ignore"):
-            place = np.where(
-                np.abs(numbers - values[left]) <= np.abs(values[right] - numbers), left, right
-            ).astype(np.int32)
+            is_below = np.abs(numbers - values[below]) <= np.abs(values[above] - numbers)
+        nearest = np.where(is_below, below, above).astype(np.int32)
     with np.errstate(invalid="ignore"):
-        near = np.abs(numbers - values[place]) <= _NEAR * np.maximum(1.0, np.abs(values[place]))
-    return np.where(near, place, np.int32(UNKNOWN))
+        slack = _NEAR * np.maximum(1.0, np.abs(values[nearest]))
+        is_near = np.abs(numbers - values[nearest]) <= slack
+    return np.where(is_near, nearest, np.int32(UNKNOWN))
 
 
 class _Matcher:
     """The codes of single values, whatever their type."""
 
-    def __init__(self, field: OutputColumn, gone: Sequence[Scalar]) -> None:
-        self.field, self.gone = field, {_word(code) for code in gone}
+    def __init__(self, field: OutputColumn, missing: Sequence[Scalar]) -> None:
+        self.field, self.missing = field, {_word(code) for code in missing}
         self.known = {label: code for code, label in enumerate(field.labels)}
         self.truths = {
             label.lower(): code
@@ -330,7 +307,7 @@ class _Matcher:
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return MISSING
         code = self._number(value) if self.field.numeric else self._word(value)
-        return MISSING if code == UNKNOWN and _word(value) in self.gone else code
+        return MISSING if code == UNKNOWN and _word(value) in self.missing else code
 
     def _number(self, value: Any) -> int:
         try:
@@ -368,33 +345,30 @@ def schema_of(fields: OutputDomain) -> Schema:
     """Return the schema of a specification's columns, fitted: codes are the specification's own."""
     from ..table import Schema
 
-    return Schema(tuple(_column(one) for one in fields), public=True)
+    return Schema(tuple(map(_schema_column, fields)), public=True)
 
 
-def _column(one: OutputColumn) -> Column:
+def _schema_column(column: OutputColumn) -> Column:
     from ..table import Categories, Intervals
     from ..table.schema import Column
 
-    if not one.numeric:
-        if all(isinstance(level, bool) for level in one.levels):
-            return Column(
-                one.name, "boolean", type="bool", levels=one.levels, codec=Categories(one.levels)
-            )
-        levels = tuple(str(level) for level in one.levels)
-        return Column(one.name, "categorical", levels=levels, codec=Categories(levels))
-    whole = one.is_whole
-    atoms = np.array([int(level) for level in one.levels]) if whole else one.values
-    none = np.zeros(0, dtype=np.int64)
-    codec = Intervals(atoms, atoms[:0], (), np.arange(len(atoms)), none, whole)
-    bounds = (float(atoms[0]), float(atoms[-1])) if len(atoms) > 1 else None
+    if not column.numeric:
+        if all(isinstance(level, bool) for level in column.levels):
+            codec = Categories(column.levels)
+            return Column(column.name, "boolean", type="bool", levels=column.levels, codec=codec)
+        codec = Categories(column.labels)
+        return Column(column.name, "categorical", levels=column.labels, codec=codec)
+    is_whole, values = column.is_whole, column.values
+    atoms = np.array([int(level) for level in column.levels]) if is_whole else values
+    empty = np.zeros(0, dtype=np.int64)
     return Column(
-        one.name,
-        "integer" if whole else "float",
-        type="int64" if whole else "double",
-        atoms=tuple(float(level) for level in atoms),
+        column.name,
+        "integer" if is_whole else "float",
+        type="int64" if is_whole else "double",
+        atoms=tuple(values.tolist()),
         bins=min(len(atoms), 10_000),
-        bounds=bounds,
-        codec=codec,
+        bounds=(float(atoms[0]), float(atoms[-1])) if len(atoms) > 1 else None,
+        codec=Intervals(atoms, atoms[:0], (), np.arange(len(atoms)), empty, is_whole),
     )
 
 
