@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .._base.errors import MissingExtraError
+from .._base.errors import InputError, MissingExtraError
 from .._base.runtime import one_blas_thread
 from .domain import Codes, Floats
 from .equations import CountTable, Output, SumSystem
@@ -114,6 +116,21 @@ def fit_system(
         return _estimate(
             sm, system, data, start=None, expected=expected, max_iterations=max_iterations
         )
+
+
+@contextmanager
+def statsmodels_fit(what: str) -> Iterator[None]:
+    """Silence the warnings of a fit by statsmodels; MissingExtraError without it, InputError where it finds no estimate."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        except ImportError:
+            raise MissingExtraError(what, "statsmodels") from None
+        except InputError:
+            raise
+        except (np.linalg.LinAlgError, ValueError, ArithmeticError, IndexError):
+            raise InputError("statsmodels finds no estimate") from None
 
 
 def estimated_alpha(data: Observed) -> float:

@@ -222,11 +222,6 @@ class Sample:
     inside: Codes
     source: str = "the data"  # What the records are, for messages: "the first fold"
 
-    @property
-    def fields(self) -> OutputDomain:
-        """The columns."""
-        return self.domain
-
 
 @dataclass(frozen=True)
 class NumberBlock:
@@ -313,7 +308,7 @@ class OutputSpec(PartialSpec):
         """Return what the output says of the records; none for one that is not searched for. Their names begin with the output's."""
         return ()
 
-    def rules_only(self, fields: OutputDomain) -> str:
+    def rules_only(self, domain: OutputDomain) -> str:
         """Return why datasets cannot be evolved from it, so that rules alone say something of it; nothing where they can."""
         return "" if self.definition.searched else NOT_SEARCHED
 
@@ -444,14 +439,14 @@ class OutputSpec(PartialSpec):
         """Return a recipe with its numbers in place."""
         return self.changed(drop=self.PRINTING, announced={}, **numbers)
 
-    def computed(self, fields: OutputDomain, codes: Codes, *, source: str = "the data") -> Self:
+    def computed(self, domain: OutputDomain, codes: Codes, *, source: str = "the data") -> Self:
         """Return the output with its numbers as these records give them and as it prints them.
 
         InputError, with the output, the part and the cell or coefficient, where these records do not have some number;
         MissingExtraError for a regression without statsmodels. `source` is what the records are, for messages: "the first fold".
         """
-        recipe = self.without_numbers(fields.with_rows(MAX_ROWS))
-        sample = replace(recipe.sample(fields.counted(codes), codes), source=source)
+        recipe = self.without_numbers(domain.with_rows(MAX_ROWS))
+        sample = replace(recipe.sample(domain.counted(codes), codes), source=source)
         numbers = recipe.computed_numbers(sample)
         if recipe.publishes("n"):
             numbers.setdefault("n", len(sample.inside))
@@ -543,22 +538,22 @@ class OutputSpec(PartialSpec):
         domain = fields.with_rows(len(codes))
         return Sample(domain, codes, codes[self.filter(domain).record_mask(codes)])
 
-    def own_columns(self, fields: OutputDomain) -> tuple[int, ...]:
+    def own_columns(self, domain: OutputDomain) -> tuple[int, ...]:
         """Return the positions of the columns that it is about, those of its filter and formula among them."""
         from ..document import named_columns  # here, since it reads entries by the kinds
 
         return tuple(
-            fields.position(name) for name in named_columns([self.to_dict()], fields.names)
+            domain.position(name) for name in named_columns([self.to_dict()], domain.names)
         )
 
-    def own_records(self, fields: OutputDomain, codes: Codes) -> Codes:
+    def own_records(self, domain: OutputDomain, codes: Codes) -> Codes:
         """Return the records that it is of: those with a value in each of its columns, as a program that leaves out missing values has them.
 
         InputError where there are none.
         """
         if not (codes < 0).any():
             return codes
-        complete = (codes[:, list(self.own_columns(fields))] >= 0).all(axis=1)
+        complete = (codes[:, list(self.own_columns(domain))] >= 0).all(axis=1)
         if not complete.any():
             raise self.fault(
                 ": no record of the data has a value in each of its columns. Leave out a column that is mostly missing."

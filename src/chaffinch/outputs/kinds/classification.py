@@ -285,9 +285,9 @@ class RocSpec(OutputSpec):
         )
         return CrossClassification(steps, (("without", "with"), score.labels))
 
-    def rules_only(self, fields: OutputDomain) -> str:
+    def rules_only(self, domain: OutputDomain) -> str:
         """Return that there are too many scores for a search, where there are."""
-        return too_many_values(self.score, len(fields[self.score].levels), MOST_COUNTS // 2)
+        return too_many_values(self.score, len(domain[self.score].levels), MOST_COUNTS // 2)
 
     def announcements(self, domain: OutputDomain) -> dict[str, Any]:
         """Return which of its numbers are published: some must be."""

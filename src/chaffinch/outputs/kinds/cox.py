@@ -15,7 +15,6 @@ the last time on. With d events at a time, S_k the sums over its risk set and E_
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -23,11 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..._base.errors import InputError, MissingExtraError
+from ..._base.errors import InputError
 from ..cells import CrossClassification, cross_classify, scalar_code
-from ..domain import MAX_ROWS, Codes, Floats, OutputDomain, Scalar
+from ..domain import Codes, Floats, OutputDomain, Scalar
 from ..equations import Output, Terms
 from ..formula import Formula
+from ..statistics import statsmodels_fit
 from .base import KINDS, Column, Columns, Kind, Sample, Statistic
 from .formulas import STEP, raise_to
 from .model import (
@@ -86,9 +86,9 @@ class CoxSpec(ModelSpec):
         )  # different columns
         return formula
 
-    def _happened(self, fields: OutputDomain) -> NDArray[np.bool_]:
+    def _happened(self, domain: OutputDomain) -> NDArray[np.bool_]:
         """For each level of the column of events whether it says yes."""
-        field = fields[self.event]
+        field = domain[self.event]
         code = scalar_code(field, self.level, output=self.name, key="level")
         return np.arange(len(field.levels)) == code
 
@@ -107,24 +107,22 @@ class CoxSpec(ModelSpec):
         return RiskSums(self._strata(domain).size, times, formula.size - 1, self.ties == "efron")
 
     def _columns(self, domain: OutputDomain, formula: Formula) -> tuple[int, ...]:
-        fields = domain
         return joint_columns(
             formula,
             formula.label.columns[0],
-            fields.position(self.event),
+            domain.position(self.event),
             *self._strata(domain).positions,
         )
 
-    def rules_only(self, fields: OutputDomain) -> str:
+    def rules_only(self, domain: OutputDomain) -> str:
         """Return whether there are too many times, strata or joint levels, or a basis that only the data tell."""
-        if reason := super().rules_only(fields):
+        if reason := super().rules_only(domain):
             return reason
-        domain = fields.with_rows(MAX_ROWS)
         formula = self.compiled(domain)
         layout = self._risk_sums(domain, formula)
         if layout.size > MOST_SUMS:
             return f"with {layout.strata * layout.times} risk sets it has more than {MOST_SUMS} sums; use coarser times"
-        return JointLevels.too_many(fields, self._columns(domain, formula), layout.block)
+        return JointLevels.too_many(domain, self._columns(domain, formula), layout.block)
 
     def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return coefficients and what was published beside them as a function of sums over each time's records."""
@@ -178,9 +176,9 @@ class CoxSpec(ModelSpec):
 
     def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
         """Return the fit by statsmodels."""
-        fields, codes = sample.domain, sample.inside
-        time = fields.columns[formula.label.columns[0]].values[codes[:, formula.label.columns[0]]]
-        event = self._happened(fields)[codes[:, fields.position(self.event)]]
+        domain, codes = sample.domain, sample.inside
+        time = domain.columns[formula.label.columns[0]].values[codes[:, formula.label.columns[0]]]
+        event = self._happened(domain)[codes[:, domain.position(self.event)]]
         stratum = self._stratum(sample.domain, codes) if self.strata else None
         x, offset = design_of(formula, codes)
         x = x[:, 1:]
@@ -204,34 +202,26 @@ def _by_statsmodels(
     ties: str,
 ) -> ModelFit:
     """The fit; InputError where there is none."""
-    try:
+    with statsmodels_fit("Fitting a Cox regression"):
         from statsmodels.duration.hazard_regression import PHReg  # type: ignore[import-untyped]
-    except ImportError:
-        raise MissingExtraError("Fitting a Cox regression", "statsmodels") from None
-    # Hazards have no intercept: columns that are centred and of one length are as good, and Newton's first steps are then never far off.
-    middle, scale = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-300)
-    if (x.std(axis=0) <= 1e-12 * np.maximum(np.abs(middle), 1e-300)).any():
-        raise InputError(
-            "a column of its design is the same in all records, so its coefficient has no estimate"
+
+        # Hazards have no intercept: columns that are centred and of one length are as good, and Newton's first steps are then never far off.
+        middle, scale = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-300)
+        if (x.std(axis=0) <= 1e-12 * np.maximum(np.abs(middle), 1e-300)).any():
+            raise InputError(
+                "a column of its design is the same in all records, so its coefficient has no estimate"
+            )
+        model = PHReg(
+            time,
+            (x - middle) / scale,
+            status=event.astype(int),
+            ties=ties,
+            strata=stratum,
+            offset=offset if offset.any() else None,
         )
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            model = PHReg(
-                time,
-                (x - middle) / scale,
-                status=event.astype(int),
-                ties=ties,
-                strata=stratum,
-                offset=offset if offset.any() else None,
-            )
-            result = model.fit(method="newton", tol=1e-12, maxiter=60)
-            params, errors = (
-                np.asarray(numbers, dtype=float) for numbers in (result.params, result.bse)
-            )
-            score = np.asarray(model.score(params), dtype=float)
-        except (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError, IndexError):
-            raise InputError("statsmodels finds no estimate") from None
+        result = model.fit(method="newton", tol=1e-12, maxiter=60)
+        params, errors = np.asarray([result.params, result.bse], dtype=float)
+        score = np.asarray(model.score(params), dtype=float)
     # Where some group has no event its coefficient runs off, and its standard error much faster, beyond any ratio of hazards that could be told.
     reach = errors * np.ptp(x, axis=0) / scale
     if not (

@@ -6,20 +6,20 @@ What was published depends on all records of a group at once, so there are no eq
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..._base.errors import InputError, MissingExtraError
+from ..._base.errors import InputError
 from ..cells import scalar_code
 from ..domain import Codes, Floats, OutputDomain, Scalar
 from ..equations import Output
 from ..formula import Formula
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import ModelGroups
+from ..statistics import statsmodels_fit
 from .base import KINDS, Column, Kind, Sample, Statistic
 from .model import ModelFit, ModelLabels, ModelSpec, check_rank, design_of, label_of
 
@@ -145,7 +145,10 @@ class GeeSpec(_GroupedModel):
 
     def estimated(self, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
         """Return the fit by statsmodels."""
-        return _quietly(lambda sm: self._by_statsmodels(sm, y, x, offset, groups))
+        with statsmodels_fit("Fitting GEE"):
+            import statsmodels.api as sm  # type: ignore[import-untyped]
+
+            return self._by_statsmodels(sm, y, x, offset, groups)
 
     def _by_statsmodels(
         self, sm: Any, y: Floats, x: Floats, offset: Floats, groups: Codes
@@ -169,9 +172,7 @@ class GeeSpec(_GroupedModel):
             offset=offset if offset.any() else None,
         )
         result = model.fit(maxiter=200, ctol=1e-10)
-        params, errors = (
-            np.asarray(numbers, dtype=float) for numbers in (result.params, result.bse)
-        )
+        params, errors = np.asarray([result.params, result.bse], dtype=float)
         if self.family != "gaussian" and np.abs(x @ params + offset).max(initial=0.0) > 25.0:
             raise InputError(
                 "there is no finite estimate: too few records, or labels that a combination of its columns tells apart"
@@ -224,28 +225,6 @@ def random_intercept(x: Floats, y: Floats, groups: Codes, *, reml: bool) -> Mode
         "residual_variance": variance,
     }
     return ModelFit(b, np.sqrt(variance * np.diag(inner)), singles)
-
-
-def _quietly(fit: Callable[[Any], ModelFit]) -> ModelFit:
-    """A fit without the warnings of statsmodels; InputError where there is none."""
-    try:
-        import statsmodels.api as sm  # type: ignore[import-untyped]
-    except ImportError:
-        raise MissingExtraError("Fitting GEE", "statsmodels") from None
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            return fit(sm)
-        except InputError:
-            raise
-        except (
-            np.linalg.LinAlgError,
-            ValueError,
-            FloatingPointError,
-            OverflowError,
-            ZeroDivisionError,
-        ):
-            raise InputError("statsmodels finds no estimate") from None
 
 
 for _name, _spec, _sentence in (

@@ -77,11 +77,11 @@ class GiniSpec(GroupedNumbers):
 
     kind: Literal["gini"] = "gini"
 
-    def rules_only(self, fields: OutputDomain) -> str:
+    def rules_only(self, domain: OutputDomain) -> str:
         """Return that there are too many values for a search, where there are."""
         return too_many_values(
             self.variable,
-            self.crossing(fields.with_rows(1)).size * len(fields[self.variable].levels),
+            self.crossing(domain).size * len(domain[self.variable].levels),
         )
 
     def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
@@ -155,9 +155,9 @@ class LorenzSpec(OutputSpec):
     def _intervals(self) -> list[Interval]:
         return [self.printed(number, "a point") for number in self.values or []]
 
-    def rules_only(self, fields: OutputDomain) -> str:
+    def rules_only(self, domain: OutputDomain) -> str:
         """Return that there are too many values for a search, where there are."""
-        return too_many_values(self.variable, len(fields[self.variable].levels))
+        return too_many_values(self.variable, len(domain[self.variable].levels))
 
     def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return the points as formulas of how many records have each value."""

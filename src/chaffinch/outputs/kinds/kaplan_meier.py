@@ -84,20 +84,20 @@ class KaplanMeierSpec(Counted):
 
     def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return tables of counts at risk and of events, and a system for survival, for each group."""
-        cells, fields = self.crossing(domain), domain
+        cells = self.crossing(domain)
         cross_classify(
-            [self.time, self.event, *self.by], {}, fields, output=self.name
+            [self.time, self.event, *self.by], {}, domain, output=self.name
         )  # three different columns
         times = self._times()
         at_risk, events, survival = (self.lists(key, domain) for key in self.statistics)
         if at_risk is None and events is None and survival is None:
             raise self.fault(" must have at_risk, events or survival.")
-        yes, equations = self._happened(fields), list[Output]()
+        yes, equations = self._happened(domain), list[Output]()
         names = [
             f"{self.name}: group {k + 1}, " if self.by else f"{self.name}: "
             for k in range(cells.size)
         ]
-        groups = groups_of(names, domain, fields.position(self.time), cells, self.filter(domain))
+        groups = groups_of(names, domain, domain.position(self.time), cells, self.filter(domain))
         for number, group in enumerate(groups):
             if at_risk is not None:
                 equations += self._risk(group, times, at_risk[number])
@@ -113,9 +113,9 @@ class KaplanMeierSpec(Counted):
             raise self.fault(": its times must rise.")
         return times
 
-    def _happened(self, fields: OutputDomain) -> Step:
+    def _happened(self, domain: OutputDomain) -> Step:
         """The column of events, with the level that says yes as its only group."""
-        field, position = fields[self.event], fields.position(self.event)
+        field, position = domain[self.event], domain.position(self.event)
         code = scalar_code(field, self.level, output=self.name, key="level")
         return position, only(np.arange(len(field.levels)), code)
 
@@ -228,9 +228,9 @@ class KaplanMeierSpec(Counted):
 
     def estimates(self, sample: Sample) -> Mapping[str, Estimates]:
         """Return, group by group, how many are at risk and have events, and the product of 1 - events / at risk."""
-        fields, codes = sample.domain, sample.inside
-        values, time = fields[self.time].values, codes[:, fields.position(self.time)]
-        position, yes = self._happened(fields)
+        domain, codes = sample.domain, sample.inside
+        values, time = domain[self.time].values, codes[:, domain.position(self.time)]
+        position, yes = self._happened(domain)
         event = yes[codes[:, position]] == 0
         times = np.array(self.times, dtype=float)
         from_time, after = (
@@ -286,9 +286,9 @@ class KaplanMeierSpec(Counted):
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the people who leave between times, those with an event at one, and n."""
-        cells, fields, times = self.crossing(counter.domain), counter.domain, self._times()
-        time = fields.position(self.time)
-        values, names = fields.columns[time].values, tuple(f"from {t:g}" for t in times)
+        cells, domain, times = self.crossing(counter.domain), counter.domain, self._times()
+        time = domain.position(self.time)
+        values, names = domain.columns[time].values, tuple(f"from {t:g}" for t in times)
         group = np.searchsorted(times, values, side="right") - 1
         between = CrossClassification(
             (*cells.steps, (time, group.astype(np.int64))), (*cells.names, names)
@@ -302,7 +302,7 @@ class KaplanMeierSpec(Counted):
             )
             time_index = self._event_times(values, times)
             events = CrossClassification(
-                (*cells.steps, (time, time_index), self._happened(fields)),
+                (*cells.steps, (time, time_index), self._happened(domain)),
                 (*cells.names, called, ("",)),
             )
             tallies.append(counter.counts("events", events, None))

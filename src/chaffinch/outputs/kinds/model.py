@@ -22,7 +22,7 @@ from pydantic import Field as Key
 
 from ..._base.errors import InputError
 from ..._base.runtime import one_blas_thread
-from ..domain import MAX_ROWS, Codes, Floats, Ints, OutputDomain
+from ..domain import Codes, Floats, Ints, OutputDomain
 from ..equations import Lookup, Terms
 from ..formula import Formula, plain_name, read_formula, unlearnt_words
 from ..numbers import Interval, Number, Printer
@@ -114,11 +114,9 @@ class ModelSpec(OutputSpec):
             raise self.fault(" must have a term besides the intercept in its formula.")
         return formula
 
-    def rules_only(self, fields: OutputDomain) -> str:
+    def rules_only(self, domain: OutputDomain) -> str:
         """Return whether the kind has no equations, or its formula has bases whose numbers only the data tell."""
-        return super().rules_only(fields) or unlearnt_words(
-            self.compiled(fields.with_rows(MAX_ROWS))
-        )
+        return super().rules_only(domain) or unlearnt_words(self.compiled(domain))
 
     def coefficient_names(self, formula: Formula) -> tuple[str, ...]:
         """Return the names of its coefficients, in the design's order."""
@@ -401,10 +399,10 @@ def check_rank(x: Floats) -> None:
         )
 
 
-def label_of(formula: Formula, fields: OutputDomain, codes: Codes) -> Floats:
+def label_of(formula: Formula, domain: OutputDomain, codes: Codes) -> Floats:
     """Return the label of records, which is a number."""
     return formula.label.numbers(
-        fields, {column: codes[:, column].astype(np.intp) for column in formula.label.columns}
+        domain, {column: codes[:, column].astype(np.intp) for column in formula.label.columns}
     )
 
 
@@ -429,17 +427,16 @@ class JointLevels:
         cls, formula: Formula, domain: OutputDomain, columns: tuple[int, ...]
     ) -> JointLevels:
         """Return the combinations of the levels of columns, as `joint_columns` gives them."""
-        fields = domain
-        sizes, grid = fields.shape(columns), fields.grid(columns)
-        codes = np.zeros((int(np.prod(sizes, dtype=np.int64)), len(fields)), dtype=np.int32)
+        sizes, grid = domain.shape(columns), domain.grid(columns)
+        codes = np.zeros((int(np.prod(sizes, dtype=np.int64)), len(domain)), dtype=np.int32)
         for column in columns:
             codes[:, column] = grid[column]
         return cls(columns, sizes, codes, *design_of(formula, codes))
 
     @staticmethod
-    def too_many(fields: OutputDomain, columns: tuple[int, ...], numbers: int) -> str:
+    def too_many(domain: OutputDomain, columns: tuple[int, ...], numbers: int) -> str:
         """Return that the columns of a model have too many combinations of levels, each with so many numbers; nothing where they do not."""
-        if int(np.prod([float(size) for size in fields.shape(columns)])) * numbers <= MOST_NUMBERS:
+        if int(np.prod([float(size) for size in domain.shape(columns)])) * numbers <= MOST_NUMBERS:
             return ""
         return "its columns together have too many combinations of levels; use coarser grids"
 

@@ -8,18 +8,18 @@ without their thresholds determine no records: such an output is for rules only.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..._base.errors import InputError, MissingExtraError
+from ..._base.errors import InputError
 from ..._base.masking import HIDDEN
-from ..domain import MAX_ROWS, Codes, Floats, OutputDomain, Scalar
+from ..domain import Codes, Floats, OutputDomain, Scalar
 from ..equations import Output
 from ..formula import Formula
+from ..statistics import statsmodels_fit
 from .base import KINDS, Estimates, Kind, NumberBlock, Sample, Statistic
 from .model import (
     JointLevels,
@@ -130,17 +130,15 @@ class OrderedSpec(ModelSpec):
             self.threshold_block(domain, formula)
         return formula
 
-    def rules_only(self, fields: OutputDomain) -> str:
+    def rules_only(self, domain: OutputDomain) -> str:
         """Return whether there are no thresholds, too many joint levels, or a basis that only the data tell."""
-        if reason := super().rules_only(fields):
+        if reason := super().rules_only(domain):
             return reason
         if not self.publishes("thresholds"):
             return "without its thresholds it has no equations"
-        formula = self.compiled(fields.with_rows(MAX_ROWS))
+        formula = self.compiled(domain)
         columns = joint_columns(formula, *formula.label.columns)
-        return JointLevels.too_many(
-            fields, columns, self._n_sums(fields.with_rows(MAX_ROWS), formula)
-        )
+        return JointLevels.too_many(domain, columns, self._n_sums(domain, formula))
 
     def _n_sums(self, domain: OutputDomain, formula: Formula) -> int:
         p = formula.size - 1 + len(self.classes(domain, formula)) - 1
@@ -288,25 +286,18 @@ def _by_statsmodels(
     link: str, level_index: NDArray[np.int64], x: Floats, offset: Floats
 ) -> tuple[Floats, Floats, Floats, float]:
     """Coefficients, their standard errors, thresholds and log-likelihood."""
-    try:
-        from statsmodels.miscmodels.ordinal_model import OrderedModel  # type: ignore[import-untyped]
-    except ImportError:
-        raise MissingExtraError("Fitting an ordered regression", "statsmodels") from None
-    # Columns of one length: the search is then about as quick in each direction.
-    scale = np.maximum(np.abs(x).max(axis=0, initial=0.0), 1e-300)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            model = OrderedModel(
-                level_index, x / scale, distr=link, offset=offset if offset.any() else None
-            )
-            result = model.fit(method="bfgs", disp=0, maxiter=1000, gtol=1e-8)
-            params, errors = (
-                np.asarray(numbers, dtype=float) for numbers in (result.params, result.bse)
-            )
-            thresholds = np.asarray(model.transform_threshold_params(params), dtype=float)[1:-1]
-        except (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError):
-            raise InputError("statsmodels finds no estimate") from None
+    with statsmodels_fit("Fitting an ordered regression"):
+        from statsmodels.miscmodels.ordinal_model import (  # type: ignore[import-untyped]
+            OrderedModel,
+        )
+
+        # Columns of one length: the search is then about as quick in each direction.
+        scale = np.maximum(np.abs(x).max(axis=0, initial=0.0), 1e-300)
+        shift = offset if offset.any() else None
+        model = OrderedModel(level_index, x / scale, distr=link, offset=shift)
+        result = model.fit(method="bfgs", disp=0, maxiter=1000, gtol=1e-8)
+        params, errors = np.asarray([result.params, result.bse], dtype=float)
+        thresholds = np.asarray(model.transform_threshold_params(params), dtype=float)[1:-1]
     p = x.shape[1]
     return params[:p] / scale, errors[:p] / scale, thresholds, float(result.llf)
 

@@ -40,11 +40,11 @@ def too_many_values(column: str, counts: int, max_counts: int = MOST_COUNTS) -> 
 
 
 def values_by_group(
-    column: str, cells: CrossClassification, fields: OutputDomain
+    column: str, cells: CrossClassification, domain: OutputDomain
 ) -> CrossClassification:
     """Return each value of a column in each group."""
-    step = (fields.position(column), np.arange(len(fields[column].values)))
-    return CrossClassification((*cells.steps, step), (*cells.names, fields[column].labels))
+    step = (domain.position(column), np.arange(len(domain[column].values)))
+    return CrossClassification((*cells.steps, step), (*cells.names, domain[column].labels))
 
 
 def ties(together: NDArray[Any]) -> NDArray[Any]:
@@ -168,12 +168,12 @@ class RankSpec(GroupTest):
             else kind_part
         )
 
-    def rules_only(self, fields: OutputDomain) -> str:
+    def rules_only(self, domain: OutputDomain) -> str:
         """Return that there are too many values for a search, where there are."""
-        return too_many_values(self.variable, self._size(fields))
+        return too_many_values(self.variable, self._size(domain))
 
-    def _size(self, fields: OutputDomain) -> int:
-        return self.crossing(fields.with_rows(1)).size * len(fields[self.variable].values)
+    def _size(self, domain: OutputDomain) -> int:
+        return self.crossing(domain).size * len(domain[self.variable].values)
 
     def _values_by_group(self, domain: OutputDomain) -> CrossClassification:
         """Each value of the column in each group."""

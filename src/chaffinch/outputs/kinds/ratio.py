@@ -91,11 +91,11 @@ class RatioSpec(GroupedNumbers):
         weight = [] if self.weight is None else [self.weight]
         return [*weight, self.variable], [*weight, *([] if self.over is None else [self.over])]
 
-    def rules_only(self, fields: OutputDomain) -> str:
+    def rules_only(self, domain: OutputDomain) -> str:
         """Return that there are too many combinations for a search, where there are."""
-        crossed = math.prod(len(fields[name].levels) for name in self.by)
+        crossed = math.prod(len(domain[name].levels) for name in self.by)
         n_combinations = max(
-            math.prod(len(fields[name].levels) for name in side if name not in self.by)
+            math.prod(len(domain[name].levels) for name in side if name not in self.by)
             for side in self._factors()
         )
         return TOO_MANY if crossed * n_combinations > MOST_CELLS else ""
@@ -111,10 +111,10 @@ class RatioSpec(GroupedNumbers):
         """Return one system of sums: above and below the line, in each group."""
         if self.rules_only(domain):
             return ()
-        cells, fields, terms = self.crossing(domain), domain, list[Terms]()
+        cells, terms = self.crossing(domain), list[Terms]()
         intervals = self.intervals(cells)
         for side, names in enumerate(self._factors()):
-            columns = [(fields.position(name), fields[name].values) for name in names]
+            columns = [(domain.position(name), domain[name].values) for name in names]
             function = (tuple(p for p, _ in columns), partial(_product, columns))
             sums = sums_by_cell(domain, cells, [function], count=False)
             terms.append(renumber_equations(sums, [2 * k + side for k in range(cells.size)]))
@@ -221,11 +221,11 @@ class ShareSpec(GroupedNumbers):
             *self.n_equations(domain),
         )
 
-    def rules_only(self, fields: OutputDomain) -> str:
+    def rules_only(self, domain: OutputDomain) -> str:
         """Return that there are too many combinations for a search, where there are."""
         return (
             TOO_MANY
-            if math.prod(len(fields[name].levels) for name in (self.variable, *self.by))
+            if math.prod(len(domain[name].levels) for name in (self.variable, *self.by))
             > MOST_CELLS
             else ""
         )

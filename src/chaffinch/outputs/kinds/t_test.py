@@ -218,13 +218,13 @@ class TTestSpec(GroupTest):
 
     def system(self, domain: OutputDomain, key: str, interval: Interval) -> Output:
         """Return the test as formulas of each group's count, sum and sum of squares."""
-        cells, fields = self.cells(domain), domain
-        first, position = fields[self.variable].values, fields.position(self.variable)
+        cells = self.cells(domain)
+        first, position = domain[self.variable].values, domain.position(self.variable)
         if self.paired is None:
             shift, step = middle(first), least_step(first)
             numbers: list[Any] = [by_code(position, (first - shift) ** power) for power in (1, 2)]
         else:
-            second, other = fields[self.paired].values, fields.position(self.paired)
+            second, other = domain[self.paired].values, domain.position(self.paired)
             if other == position:
                 raise self.fault(f" cannot compare column '{self.variable}' with itself.")
             shift, step = middle(first) - middle(second), min(least_step(first), least_step(second))

@@ -364,10 +364,10 @@ class HistogramSpec(Counted):
         table = table_of_counts(self.name, domain, [(position, group)], self.filter(domain), lo, hi)
         return (table, *self.n_equations(domain))
 
-    def bins(self, fields: OutputDomain) -> CrossClassification:
+    def bins(self, domain: OutputDomain) -> CrossClassification:
         """Return the bins as cells, called "16 to 20"."""
-        position, edges = fields.position(self.variable), np.array(self.edges, dtype=float)
-        values = fields.columns[position].values
+        position, edges = domain.position(self.variable), np.array(self.edges, dtype=float)
+        values = domain.columns[position].values
         group = np.searchsorted(edges, values, side="right") - 1
         group[values == edges[-1]] = len(edges) - 2
         group[(values < edges[0]) | (values > edges[-1])] = -1

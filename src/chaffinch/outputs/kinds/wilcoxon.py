@@ -69,23 +69,23 @@ class WilcoxonSpec(RankSpec):
     p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
     p_below: PBound = None
 
-    def _differences(self, fields: OutputDomain) -> tuple[tuple[int, ...], Floats]:
+    def _differences(self, domain: OutputDomain) -> tuple[tuple[int, ...], Floats]:
         """The columns, and the difference of each combination of their levels."""
-        positions: tuple[int, ...] = (fields.position(self.variable),)
-        differences = fields[self.variable].values - self.mu
+        positions: tuple[int, ...] = (domain.position(self.variable),)
+        differences = domain[self.variable].values - self.mu
         if self.paired is not None:
             if self.paired == self.variable:
                 raise self.fault(f" cannot compare column '{self.variable}' with itself.")
-            positions = tuple(sorted((positions[0], fields.position(self.paired))))
-            grid = fields.grid(positions)
-            differences = differences[grid[fields.position(self.variable)]]
+            positions = tuple(sorted((positions[0], domain.position(self.paired))))
+            grid = domain.grid(positions)
+            differences = differences[grid[domain.position(self.variable)]]
             differences = (
-                differences - fields[self.paired].values[grid[fields.position(self.paired)]]
+                differences - domain[self.paired].values[grid[domain.position(self.paired)]]
             )
         return positions, np.round(differences, 9)
 
-    def _size(self, fields: OutputDomain) -> int:
-        return 2 * len(np.unique(np.abs(self._differences(fields)[1])))
+    def _size(self, domain: OutputDomain) -> int:
+        return 2 * len(np.unique(np.abs(self._differences(domain)[1])))
 
     def reading(self, key: str, groups: int) -> Formulas:
         """Return a number of the test as a formula of counts."""

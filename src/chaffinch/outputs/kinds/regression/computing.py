@@ -102,7 +102,7 @@ def _errors(
     system: SumSystem,
     data: Observed,
     result: Any,
-    fields: OutputDomain,
+    domain: OutputDomain,
     codes: Codes,
 ) -> Floats:
     """The standard errors of a fit as the output has them: statsmodels' own, robust ones, or those of weighted least squares."""
@@ -114,7 +114,7 @@ def _errors(
         )
         > 0.0
     )
-    clusters = None if output.cluster is None else codes[weights, fields.position(output.cluster)]
+    clusters = None if output.cluster is None else codes[weights, domain.position(output.cluster)]
     return robust_errors(output, data, np.asarray(result.params, dtype=float).ravel(), clusters)
 
 
@@ -132,11 +132,11 @@ def printed_alpha(output: RegressionSpec, sample: Sample) -> float:
     return alpha
 
 
-def _coefficient_label(columns: Sequence[int], formula: Formula, fields: OutputDomain) -> str:
+def _coefficient_label(columns: Sequence[int], formula: Formula, domain: OutputDomain) -> str:
     """A coefficient, with the cell that it stands for, as messages may have it."""
     k = next((k for k in columns if formula.names[k] != "Intercept"), columns[0])
     levels = [
-        (fields.columns[f.columns[0]], code)
+        (domain.columns[f.columns[0]], code)
         for f, code in formula.coefficients[k]
         if code is not None
     ]

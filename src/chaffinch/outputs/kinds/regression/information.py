@@ -186,13 +186,13 @@ def _columns_of(terms: Terms) -> tuple[list[int], Floats]:
 def _multiply_terms(
     first_terms: Terms,
     right: Terms,
-    fields: OutputDomain,
+    domain: OutputDomain,
     pair_index: Callable[[int, int], int],
     what: str,
 ) -> Terms:
     """Look-ups of the products of two look-ups' entries."""
     positions = tuple(sorted({*first_terms.columns, *right.columns}))
-    grid, sizes = fields.grid(positions), fields.shape(positions)
+    grid, sizes = domain.grid(positions), domain.shape(positions)
     size = int(np.prod(sizes, dtype=np.int64))
     expanded = []
     for terms in (first_terms, right):
@@ -226,12 +226,12 @@ def _multiply_terms(
     return Terms.sparse(positions, sizes, row, equation, np.concatenate([np.zeros(0), *values]))
 
 
-def products(formula: Formula, fields: OutputDomain, *, what: str) -> tuple[tuple[Terms, ...], int]:
+def products(formula: Formula, domain: OutputDomain, *, what: str) -> tuple[tuple[Terms, ...], int]:
     """Terms of the sums of x_i x_j, i <= j, in that order."""
     pairs = _pairs(formula.size)
     pair_index = lambda i, j: pairs[i, j]  # noqa: E731
     crossings = [
-        _multiply_terms(first_terms, right, fields, pair_index, what)
+        _multiply_terms(first_terms, right, domain, pair_index, what)
         for k, first_terms in enumerate(formula.terms)
         for right in formula.terms[k:]
     ]
@@ -239,13 +239,13 @@ def products(formula: Formula, fields: OutputDomain, *, what: str) -> tuple[tupl
 
 
 def squares(
-    formula: Formula, label: Lookup, fields: OutputDomain, *, what: str
+    formula: Formula, label: Lookup, domain: OutputDomain, *, what: str
 ) -> tuple[tuple[Terms, ...], int]:
     """Terms of all products of the design's columns, y and 1: x_i x_j, then x_i y, then y y, then 1."""
-    terms, size = products(formula, fields, what=what)
+    terms, size = products(formula, domain, what=what)
     y = Terms.dense(label.columns, label.sizes, label.values)
     p = formula.size
-    crossed = [_multiply_with_label(terms_of, y, fields, size, what) for terms_of in formula.terms]
+    crossed = [_multiply_with_label(terms_of, y, domain, size, what) for terms_of in formula.terms]
     squared = Terms.dense(
         label.columns,
         label.sizes,
@@ -256,10 +256,10 @@ def squares(
 
 
 def _multiply_with_label(
-    terms: Terms, y: Terms, fields: OutputDomain, first: int, what: str
+    terms: Terms, y: Terms, domain: OutputDomain, first: int, what: str
 ) -> Terms:
     far = replace(y, equations=y.equations + 10**9)  # y behind every column of the design
-    return _multiply_terms(terms, far, fields, lambda i, _: first + i, what)
+    return _multiply_terms(terms, far, domain, lambda i, _: first + i, what)
 
 
 def _slopes(inverse: Floats, k: int) -> Floats:

@@ -201,9 +201,9 @@ class RegressionSpec(ModelSpec):
         """What is known of its family."""
         return FAMILIES[self.family_name]
 
-    def rules_only(self, fields: OutputDomain) -> str:
+    def rules_only(self, domain: OutputDomain) -> str:
         """Return whether its standard errors have no equations, or its formula has bases whose numbers only the data tell."""
-        return super().rules_only(fields) or without_equations(self)
+        return super().rules_only(domain) or without_equations(self)
 
     def _weights(self, domain: OutputDomain) -> tuple[Lookup, ...]:
         """What records count, where they have weights."""
@@ -238,19 +238,19 @@ class RegressionSpec(ModelSpec):
 
     def label(self, domain: OutputDomain, formula: Formula) -> Lookup:
         """Return the label's number for each of its levels: 0 or 1, a class, a count or the number itself."""
-        fields, columns = domain, formula.label.columns
+        columns = formula.label.columns
         known, what = self.own_family, f"Output '{self.name}': the label"
         if self.family_name == "multinomial":
             if len(columns) != 1:
                 raise InputError(f"{what} of a multinomial regression must be a column.")
-            numbers = np.zeros(fields.sizes[columns[0]])
+            numbers = np.zeros(domain.sizes[columns[0]])
             for number, code in enumerate(self.classes(domain, formula)):
                 numbers[code] = number
-            return Lookup(columns, fields.shape(columns), numbers[:, None])
-        grid = fields.grid(columns)
-        inside = np.broadcast_to(self.filter(domain).level_mask(grid), prod(fields.shape(columns)))
+            return Lookup(columns, domain.shape(columns), numbers[:, None])
+        grid = domain.grid(columns)
+        inside = np.broadcast_to(self.filter(domain).level_mask(grid), prod(domain.shape(columns)))
         if known.is_binary and (formula.label.categorical or self.success is not None):
-            field = fields.columns[columns[0]]
+            field = domain.columns[columns[0]]
             if self.success is None and not all(isinstance(level, bool) for level in field.levels):
                 raise InputError(
                     f"{what} has words: say which of them counts as 1, with success = ..."
@@ -261,10 +261,10 @@ class RegressionSpec(ModelSpec):
             ).astype(float)
         elif formula.label.categorical:
             raise InputError(
-                f"{what} must be a number for kind = \"{self.kind}\". Column '{fields.names[columns[0]]}' has words."
+                f"{what} must be a number for kind = \"{self.kind}\". Column '{domain.names[columns[0]]}' has words."
             )
         else:
-            numbers = formula.label.numbers(fields, grid).copy()
+            numbers = formula.label.numbers(domain, grid).copy()
             if not np.isfinite(numbers[inside]).all():
                 raise InputError(
                     f"{what} is no finite number for some levels. Leave them out by a filter."
@@ -283,7 +283,7 @@ class RegressionSpec(ModelSpec):
             raise InputError(
                 f'{what} must be above 0 for kind = "{self.kind}". Leave other levels out by a filter: where = "... > 0".'
             )
-        return Lookup(columns, fields.shape(columns), numbers[:, None])
+        return Lookup(columns, domain.shape(columns), numbers[:, None])
 
     def intervals(self, domain: OutputDomain, formula: Formula) -> list[list[Interval]]:
         """Return the intervals of the coefficients, in the design's order; one list for each class of `multinomial` but the base."""
