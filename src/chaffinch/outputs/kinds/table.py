@@ -267,7 +267,7 @@ class TableSpec(Counted):
                     if printed is not None and self.margins
                     else printed
                 )
-                tallies.append(counter.counts(what, summed(cells, out), cells_of_margin))
+                tallies.append(counter.counts(what, sum_out(cells, out), cells_of_margin))
             elif tallies[0].is_exact and (2 ** len(out) <= MOST_MARGINS or len(remaining) <= 1):
                 tallies.append(
                     counter.tally(what, sum_out(cells, out), quantities=[COUNT], implied=True)
@@ -292,7 +292,7 @@ class TableSpec(Counted):
         tallies = [table]
         if axis is not None and self.publishes("totals"):
             totals = None if self.totals is None else object_array(self.totals)
-            tallies.append(counter.counts("totals", summed(cells, self._other_axes), totals))
+            tallies.append(counter.counts("totals", sum_out(cells, self._other_axes), totals))
         return [*tallies, *counter.n()]
 
 

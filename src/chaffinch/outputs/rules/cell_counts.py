@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cells import CrossClassification, Step
+from ..cells import CrossClassification, Step, unite_groups
 from ..domain import MOST_CELLS, Codes, Ints, Mask, OutputDomain
 from ..filters import Filter
 from ..numbers import SUPPRESSED, UNKNOWN, UNSAID, count_interval
@@ -318,7 +318,7 @@ def sum_out(cells: CrossClassification, out: tuple[bool, ...]) -> CrossClassific
     columns = list(zip(cells.steps, cells.names, out, strict=True))
     remaining = [(step, names) for step, names, is_out in columns if not is_out]
     remaining += [
-        (whole_of(step), ("",)) for step, _, is_out in columns if is_out and (step[1] < 0).any()
+        (unite_groups(step), ("",)) for step, _, is_out in columns if is_out and (step[1] < 0).any()
     ]
     return CrossClassification(
         tuple(step for step, _ in remaining), tuple(names for _, names in remaining)
