@@ -453,13 +453,13 @@ def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignor
             p.ints[p.systems_of_starts + column], p.ints[p.systems_of_starts + column + 1]
         ):
             s = p.ints[p.systems_of + b]
-            at = p.ints[p.system + SYSTEM * s + FIRST_MULTIPLIER]
+            start = p.ints[p.system + SYSTEM * s + FIRST_MULTIPLIER]
             for r in range(n_records):
                 fill_keys(p, s, rows, r, keys, 0)
                 fill_keys(p, s, rows, r + 2, keys, 1)
-                fill_multipliers(p, s, keys, 1, eta, fresh, 0, at)
-                add_terms(p, s, keys, 0, multipliers, records[r], at, -1.0, changes[n_moves])
-                add_terms(p, s, keys, 1, fresh, 0, at, 1.0, changes[n_moves])
+                fill_multipliers(p, s, keys, 1, eta, fresh, 0, start)
+                add_terms(p, s, keys, 0, multipliers, records[r], start, -1.0, changes[n_moves])
+                add_terms(p, s, keys, 1, fresh, 0, start, 1.0, changes[n_moves])
         moved[n_moves, 0], moved[n_moves, 1] = records[0], records[1] if n_records == 2 else -1
         moved[n_moves, 2], moved[n_moves, 3] = column, rows[2, column]
         n_moves += 1

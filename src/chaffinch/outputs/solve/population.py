@@ -192,7 +192,7 @@ def add_up(p, codes, slots, counts, sums):  # type: ignore[no-untyped-def]
     """Fill the counts and sums of datasets from their records: of the first from all, of another from where it differs from that, if that is less work."""
     n, first = codes.shape[1], slots[0]
     records = np.empty(n, dtype=np.int32)
-    every = np.arange(n).astype(np.int32)
+    all_records = np.arange(n).astype(np.int32)
     for k in range(slots.size):
         slot = slots[k]
         m = differing(codes[first], codes[slot], records)
@@ -205,7 +205,9 @@ def add_up(p, codes, slots, counts, sums):  # type: ignore[no-untyped-def]
         else:
             counts[slot] = 0
             sums[slot] = 0.0
-            replace_records(p, codes[slot], codes[slot], every, n, False, counts[slot], sums[slot])
+            replace_records(
+                p, codes[slot], codes[slot], all_records, n, False, counts[slot], sums[slot]
+            )
 
 
 @jit
@@ -250,7 +252,7 @@ def same_keys(p, s, keys):  # type: ignore[no-untyped-def]
 
 @jit
 def next_index(bits, index, log_stay):  # type: ignore[no-untyped-def]
-    """The next place after `place` that is hit, each on its own with the chance 1 - exp(log_stay): gaps are geometric, so that others cost nothing."""
+    """The next index after `index` that is hit, each on its own with the chance 1 - exp(log_stay): gaps are geometric, so that others cost nothing."""
     gap = math.log(1.0 - draw_uniform(bits)) / log_stay
     return index + 1 + np.int64(gap) if gap < 1e15 else np.int64(10**15)
 

@@ -358,7 +358,7 @@ def softmax(eta, n):  # type: ignore[no-untyped-def]
 
 @jit
 def fill_multipliers(p, s, keys, line, eta, out, r, start):  # type: ignore[no-untyped-def]
-    """Write the multipliers of a record from `out[r, at]` on; `eta` is scratch."""
+    """Write the multipliers of a record from `out[r, start]` on; `eta` is scratch."""
     weight, y = fill_predictors(p, s, keys, line, eta)
     width = p.ints[p.system + SYSTEM * s + WIDTH]
     family = p.ints[p.system + SYSTEM * s + FAMILY]
@@ -379,8 +379,8 @@ def fill_multipliers(p, s, keys, line, eta, out, r, start):  # type: ignore[no-u
 
 
 @jit
-def add_terms(p, s, keys, line, multipliers, r, at, sign, sums):  # type: ignore[no-untyped-def]
-    """Add to sums, or with the sign -1 take away, what a record with some multipliers, from `multipliers[r, at]` on, adds to those of a system."""
+def add_terms(p, s, keys, line, multipliers, r, offset, sign, sums):  # type: ignore[no-untyped-def]
+    """Add to sums, or with the sign -1 take away, what a record with some multipliers, from `multipliers[r, offset]` on, adds to those of a system."""
     row = p.system + SYSTEM * s
     begin, n, width = p.ints[row + BLOCKS], p.ints[row + EQUATIONS], p.ints[row + WIDTH]
     for b in range(begin, p.ints[row + BLOCKS_END]):
@@ -389,7 +389,7 @@ def add_terms(p, s, keys, line, multipliers, r, at, sign, sums):  # type: ignore
             continue
         start += keys[line, b - begin]
         for k in range(width):
-            by = sign * multipliers[r, at + k]
+            by = sign * multipliers[r, offset + k]
             first = p.ints[row + FIRST_SUM] + k * n
             for j in range(p.ints[start], p.ints[start + 1]):
                 sums[first + p.ints[p.row_equations + j]] += by * p.floats[p.row_values + j]
