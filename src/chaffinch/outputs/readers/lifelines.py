@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._base.errors import InputError
 from ..._base.results import without_none
-from .understood import ModelStatements, column_term, formula_of_columns
+from .understood import ModelStatements, column_term, formula_of_columns, refuse
 
 
 def cox_of(
@@ -25,27 +24,32 @@ def cox_of(
     not its last of two; `event` its column, where the fitter was given none.
     """
     _check(fitter, "CoxPHFitter", "params_", name)
-    if getattr(fitter, "baseline_estimation_method", "breslow") != "breslow":
-        raise InputError(
-            f"Output '{name}': only the semi-parametric Cox model is supported (baseline_estimation_method=\"breslow\")."
-        )
-    penalty = fitter.penalizer
-    if any(
-        float(strength) != 0.0
-        for strength in (penalty if hasattr(penalty, "__iter__") else [penalty])
-    ):
-        raise InputError(
-            f"Output '{name}' was fitted with a penalty: its coefficients are not those at which the partial likelihood is largest. Fit it with penalizer=0."
-        )
-    for key, what in (("weights_col", "weights"), ("entry_col", "times of entry")):
-        if getattr(fitter, key, None) is not None:
-            raise InputError(f"Output '{name}' was fitted with {what}, which are not supported.")
-    if standard_errors and (
-        getattr(fitter, "robust", False) or getattr(fitter, "cluster_col", None) is not None
-    ):
-        raise InputError(
-            f"Output '{name}' has robust standard errors, which are not supported for Cox regressions. Leave standard_errors out."
-        )
+    penalties = fitter.penalizer if hasattr(fitter.penalizer, "__iter__") else [fitter.penalizer]
+    has_clusters = getattr(fitter, "cluster_col", None) is not None
+    method = getattr(fitter, "baseline_estimation_method", "breslow")
+    refuse(
+        name,
+        (
+            method != "breslow",
+            ': only the semi-parametric Cox model is supported (baseline_estimation_method="breslow").',
+        ),
+        (
+            any(float(strength) != 0.0 for strength in penalties),
+            "was fitted with a penalty: its coefficients are not those at which the partial likelihood is largest. Fit it with penalizer=0.",
+        ),
+        (
+            getattr(fitter, "weights_col", None) is not None,
+            "was fitted with weights, which are not supported.",
+        ),
+        (
+            getattr(fitter, "entry_col", None) is not None,
+            "was fitted with times of entry, which are not supported.",
+        ),
+        (
+            standard_errors and (has_clusters or getattr(fitter, "robust", False)),
+            "has robust standard errors, which are not supported for Cox regressions. Leave standard_errors out.",
+        ),
+    )
     statements = ModelStatements(name, {"event": event or fitter.event_col}, ("event",))
     coefficients = {str(key): float(value) for key, value in fitter.params_.items()}
     comment = None
@@ -55,7 +59,7 @@ def cox_of(
         formula, comment = formula_of_columns(
             str(fitter.duration_col), list(coefficients), output=name, intercept=True, named=True
         )
-    strata = fitter.strata
+    strata = [fitter.strata] if isinstance(fitter.strata, str) else fitter.strata
     keys = {
         "comment": comment,
         "where": where,
@@ -63,11 +67,7 @@ def cox_of(
         "event": statements.require("event", "its column of events"),
         "level": level,
         "ties": "efron",
-        "strata": None
-        if strata is None
-        else [strata]
-        if isinstance(strata, str)
-        else [str(stratum) for stratum in strata],
+        "strata": None if strata is None else [str(stratum) for stratum in strata],
     }
     entry = {
         "name": name,
@@ -100,19 +100,24 @@ def kaplan_meier_of(
     It does not know the columns of `time` and `event`, nor which people it was fitted on (`where`): these are said.
     """
     _check(fitter, "KaplanMeierFitter", "event_table", name)
-    if unknown := [key for key in parts if key not in ("at_risk", "events", "survival")]:
-        raise InputError(
-            f"Output '{name}': a Kaplan-Meier table has at_risk, events and survival. Got '{unknown[0]}'."
-        )
-    if getattr(fitter, "entry", None) is not None:
-        raise InputError(
-            f"Output '{name}' was fitted with times of entry, which are not supported."
-        )
     table = fitter.event_table
-    if (table["removed"] % 1 != 0).any() or ((table["entrance"] > 0) & (table.index > 0)).any():
-        raise InputError(
-            f"Output '{name}' was fitted with weights or late entries, which are not supported."
-        )
+    unknown = [key for key in parts if key not in ("at_risk", "events", "survival")]
+    is_late = (table["entrance"] > 0) & (table.index > 0)
+    refuse(
+        name,
+        (
+            unknown,
+            f": a Kaplan-Meier table has at_risk, events and survival. Got '{''.join(unknown[:1])}'.",
+        ),
+        (
+            getattr(fitter, "entry", None) is not None,
+            "was fitted with times of entry, which are not supported.",
+        ),
+        (
+            (table["removed"] % 1 != 0).any() or is_late.any(),
+            "was fitted with weights or late entries, which are not supported.",
+        ),
+    )
     steps = table[table["removed"] > 0]
     survival = fitter.survival_function_.iloc[:, 0]
     numbers = {
@@ -132,9 +137,12 @@ def kaplan_meier_of(
 
 
 def _check(fitter: Any, wanted: str, attribute: str, name: str) -> None:
-    if type(fitter).__name__ != wanted:
-        raise InputError(
-            f"Output '{name}' must be a fitted {wanted} of lifelines. Got {type(fitter).__name__}."
-        )
-    if getattr(fitter, attribute, None) is None:
-        raise InputError(f"Output '{name}' is a {wanted} that was not fitted. Call its fit first.")
+    cls = type(fitter).__name__
+    refuse(
+        name,
+        (cls != wanted, f"must be a fitted {wanted} of lifelines. Got {cls}."),
+        (
+            getattr(fitter, attribute, None) is None,
+            f"is a {wanted} that was not fitted. Call its fit first.",
+        ),
+    )

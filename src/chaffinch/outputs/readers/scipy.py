@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, Unpack
 
 from ..._base.checks import check_name
-from ..._base.errors import InputError
 from ..._base.results import without_none
+from .understood import refuse
 
 KINDS_OF = {
     "TtestResult": ("t-test",),
@@ -64,24 +64,28 @@ def scipy_test(
     for key in keys:
         check_name("key", key, ScipyKeys.__annotations__)
     test, variable, by = _kind(result, name, kind), keys.get("variable"), keys.get("by")
-    entry: dict[str, Any] = {"name": name, "kind": test}
+    is_pair = isinstance(variable, list) and len(variable) == 2
+    is_crossed = test in ("chi-square", "fisher")
+    refuse(
+        name,
+        (
+            test == "correlation" and not is_pair,
+            "is Pearson's correlation of two columns. Name them: variable=[..., ...].",
+        ),
+        (
+            is_crossed and len(by or ()) != 2,
+            "is a test of two columns. Name them: by=[..., ...].",
+        ),
+        (
+            test != "correlation" and not is_crossed and not isinstance(variable, str),
+            f"is a test of a column ({test}). Name it: variable=...",
+        ),
+    )
+    entry: dict[str, Any] = {"name": name, "kind": test, "of": variable}
     records = {"where": keys.get("where"), "n": keys.get("n")}
     if test == "correlation":
-        if not isinstance(variable, list) or len(variable) != 2:
-            raise InputError(
-                f"Output '{name}' is Pearson's correlation of two columns. Name them: variable=[..., ...]."
-            )
-        return {
-            **entry,
-            **without_none({"of": variable, "value": float(result.statistic), **records}),
-        }
-    if test in ("chi-square", "fisher"):
-        if not by or len(by) != 2:
-            raise InputError(f"Output '{name}' is a test of two columns. Name them: by=[..., ...].")
-    elif not isinstance(variable, str):
-        raise InputError(f"Output '{name}' is a test of a column ({test}). Name it: variable=...")
-    about = {key: keys.get(key) for key in ("by", "groups", "paired", "mu", "alternative")}
-    about["of"] = variable
+        return without_none({**entry, "value": float(result.statistic), **records})
+    entry |= {key: keys.get(key) for key in ("by", "groups", "paired", "mu", "alternative")}
     numbers = {"statistic": float(result.statistic), "p_value": float(result.pvalue)}
     numbers |= _numbers(test, result, name, keys)
     if test == "fisher":  # the statistic is the odds ratio of the counts
@@ -89,47 +93,53 @@ def scipy_test(
     elif test == "wilcoxon" and keys.get("alternative", "two-sided") == "two-sided":
         # Two-sided, scipy prints the smaller sum of ranks; otherwise that of positive differences.
         numbers["smaller"] = numbers.pop("statistic")
-    return {**entry, **without_none({**about, **numbers, **records})}
+    return without_none({**entry, **numbers, **records})
 
 
 def _kind(result: Any, name: str, kind: str | None) -> str:
     cls = type(result).__name__
-    if cls not in KINDS_OF:
-        raise InputError(
-            f"Output '{name}' is a {cls}, which is no result that is read. Results: {', '.join(KINDS_OF)}."
-        )
-    kinds = KINDS_OF[cls]
-    if kind is None and len(kinds) > 1:
-        raise InputError(
-            f"Output '{name}' is a {cls}, which several tests of scipy return. Say which it is: kind=\"{kinds[0]}\" for fisher_exact."
-        )
+    kinds = KINDS_OF.get(cls, ("",))
+    refuse(
+        name,
+        (
+            cls not in KINDS_OF,
+            f"is a {cls}, which is no result that is read. Results: {', '.join(KINDS_OF)}.",
+        ),
+        (
+            kind is None and len(kinds) > 1,
+            f'is a {cls}, which several tests of scipy return. Say which it is: kind="{kinds[0]}" for fisher_exact.',
+        ),
+    )
     check_name("kind", kind, kinds, prefix=f"Output '{name}' is a {cls}. ", optional=True)
     test = kind or kinds[0]
-    if test in ("spearman", "kendall"):
-        raise InputError(f"Output '{name}': there is no kind of output for rank correlations yet.")
+    is_rank = test in ("spearman", "kendall")
+    refuse(name, (is_rank, ": there is no kind of output for rank correlations yet."))
     return test
 
 
 def _numbers(test: str, result: Any, name: str, keys: ScipyKeys) -> dict[str, Any]:
     """What a test has beside its statistic and p-value; InputError for a word that is missing or does not fit these."""
     correction = keys.get("correction")
+    is_unknown = correction is None
+    refuse(
+        name,
+        (
+            is_unknown and test == "chi-square" and int(result.dof) == 1,
+            "is a chi-square test of a table of two by two. Scipy makes Yates's correction there unless told otherwise: say correction=True or correction=False.",
+        ),
+        (
+            is_unknown and test == "wilcoxon",
+            "is Wilcoxon's test, which scipy makes without a correction unless told otherwise: say correction=False or correction=True.",
+        ),
+    )
     if test == "t-test":
         _check_t_test(result, name, keys)
         return {"dof": float(result.df), "welch": keys.get("welch")}
-    if test == "fisher":
-        return {"conditional": False}
     if test == "chi-square":
-        if int(result.dof) == 1 and correction is None:
-            raise InputError(
-                f"Output '{name}' is a chi-square test of a table of two by two. Scipy makes Yates's correction there unless told otherwise: say correction=True or correction=False."
-            )
         return {"dof": int(result.dof), "correction": correction or None}
-    if test == "wilcoxon" and correction is None:
-        raise InputError(
-            f"Output '{name}' is Wilcoxon's test, which scipy makes without a correction unless told otherwise: say correction=False or correction=True."
-        )
     # Of Mann and Whitney's test scipy corrects for continuity unless told otherwise, as the kind does.
-    return {"correction": correction} if test in ("wilcoxon", "mann-whitney") else {}
+    corrected = {"correction": correction} if test in ("wilcoxon", "mann-whitney") else {}
+    return {"conditional": False} if test == "fisher" else corrected
 
 
 def _check_t_test(result: Any, name: str, keys: ScipyKeys) -> None:
@@ -138,26 +148,29 @@ def _check_t_test(result: Any, name: str, keys: ScipyKeys) -> None:
 
     by, dof, statistic = keys.get("by"), float(result.df), float(result.statistic)
     is_whole = abs(dof - round(dof)) <= SAME
-    if by and keys.get("welch") is None:
-        guess = (
-            "they are whole, as those of a pooled test are"
-            if is_whole
-            else "they are not whole, as Welch's are"
-        )
-        raise InputError(
-            f"Output '{name}' is a t test between groups of '{by[0]}'. Of its degrees of freedom {guess}; say it: welch=True or welch=False (equal_var=True)."
-        )
-    if keys.get("welch") is not True and not is_whole:
-        raise InputError(
-            f"Output '{name}': its degrees of freedom are not whole, so it is Welch's test between two groups: by=[...], welch=True."
-        )
+    by_form = (
+        "they are whole, as those of a pooled test are"
+        if is_whole
+        else "they are not whole, as Welch's are"
+    )
     p_values = {
         "two-sided": 2.0 * student.sf(abs(statistic), dof),
         "less": student.cdf(statistic, dof),
         "greater": student.sf(statistic, dof),
     }
     alternative = keys.get("alternative", "two-sided")
-    if abs(float(p_values[alternative]) - float(result.pvalue)) > SAME:
-        raise InputError(
-            f"Output '{name}': its p-value is not that of alternative=\"{alternative}\". Say which it is."
-        )
+    refuse(
+        name,
+        (
+            by and keys.get("welch") is None,
+            f"is a t test between groups of '{(by or [''])[0]}'. Of its degrees of freedom {by_form}; say it: welch=True or welch=False (equal_var=True).",
+        ),
+        (
+            keys.get("welch") is not True and not is_whole,
+            ": its degrees of freedom are not whole, so it is Welch's test between two groups: by=[...], welch=True.",
+        ),
+        (
+            abs(float(p_values[alternative]) - float(result.pvalue)) > SAME,
+            f': its p-value is not that of alternative="{alternative}". Say which it is.',
+        ),
+    )

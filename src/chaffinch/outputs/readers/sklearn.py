@@ -9,7 +9,7 @@ from typing import Any
 from ..._base.errors import InputError
 from ..._base.results import without_none
 from .pandas import plain
-from .understood import formula_of_columns, rename_numbers
+from .understood import formula_of_columns, refuse, rename_numbers
 
 _KINDS = {"LinearRegression": "ols", "LogisticRegression": "logit", "PoissonRegressor": "poisson"}
 
@@ -42,19 +42,21 @@ def coefficients_of(
         How many decimals are published. The solvers of scikit-learn stop early (`tol`), so that coefficients in full precision are seldom the data's.
     """
     kind = _KINDS.get(type(model).__name__)
-    if kind is None:
-        raise InputError(
-            f"Output '{name}' must be a fitted {', '.join(_KINDS)} of scikit-learn. Got {type(model).__name__}."
-        )
-    if not hasattr(model, "coef_"):
-        raise InputError(f"Output '{name}' was not fitted. Call its fit first.")
-    _check_penalty(model, name)
     features = getattr(model, "feature_names_in_", None)
-    if features is None:
-        raise InputError(
-            f"Output '{name}' was fitted on columns without names. Fit it on a DataFrame, so that its coefficients have names."
-        )
-    columns = [str(feature) for feature in features]
+    refuse(
+        name,
+        (
+            kind is None,
+            f"must be a fitted {', '.join(_KINDS)} of scikit-learn. Got {type(model).__name__}.",
+        ),
+        (not hasattr(model, "coef_"), "was not fitted. Call its fit first."),
+        *_penalties(model),
+        (
+            features is None,
+            "was fitted on columns without names. Fit it on a DataFrame, so that its coefficients have names.",
+        ),
+    )
+    columns = list(map(str, features))
     comment = None
     if formula is None:
         formula, comment = formula_of_columns(
@@ -62,34 +64,22 @@ def coefficients_of(
         )
     keys = without_none({"comment": comment, "where": where, "decimals": decimals})
     entry: dict[str, Any] = {"name": name, "kind": kind, "formula": formula, **keys}
+
+    def coefficients(row: Any, intercept: Any) -> dict[str, Any]:
+        numbers = _class_coefficients(row, intercept, columns, model)
+        return rename_numbers(numbers, names, output=name)
+
     if kind != "logit":
-        entry["coefficients"] = rename_numbers(
-            _class_coefficients(model.coef_, model.intercept_, columns, model), names, output=name
-        )
-        return entry
+        return {**entry, "coefficients": coefficients(model.coef_, model.intercept_)}
     classes = [plain(label) for label in model.classes_]
     if len(classes) == 2:
-        entry["success"] = classes[1]
-        entry["coefficients"] = rename_numbers(
-            _class_coefficients(model.coef_[0], model.intercept_[0], columns, model),
-            names,
-            output=name,
-        )
-        return entry
+        numbers = coefficients(model.coef_[0], model.intercept_[0])
+        return {**entry, "success": classes[1], "coefficients": numbers}
     # Softmax has a set of coefficients for each class; those of the first are taken off, as a base has none.
-    rows = list(
-        zip(
-            model.coef_ - model.coef_[0],
-            model.intercept_ - model.intercept_[0],
-            classes,
-            strict=True,
-        )
-    )[1:]
+    rows, firsts = model.coef_ - model.coef_[0], model.intercept_ - model.intercept_[0]
     inner = {
-        str(label): rename_numbers(
-            _class_coefficients(row, first, columns, model), names, output=name
-        )
-        for row, first, label in rows
+        str(label): coefficients(row, first)
+        for row, first, label in zip(rows[1:], firsts[1:], classes[1:], strict=True)
     }
     return {**entry, "kind": "multinomial", "base": classes[0], "coefficients": inner}
 
@@ -105,24 +95,23 @@ def _class_coefficients(
     return {**first, **{column: float(number) for column, number in zip(columns, row, strict=True)}}
 
 
-def _check_penalty(model: Any, name: str) -> None:
-    """Raise for coefficients that are not those of the data alone."""
-    kind = type(model).__name__
-    if kind == "LinearRegression" and getattr(model, "positive", False):
-        raise InputError(
-            f"Output '{name}' was fitted with coefficients of at least 0: they are not those of least squares. Fit it with positive=False."
-        )
-    if kind == "PoissonRegressor" and float(model.alpha) != 0.0:
-        raise InputError(
-            f"Output '{name}' was fitted with a penalty: its coefficients are not maximum likelihood estimates. Fit it with alpha=0."
-        )
-    if kind == "LogisticRegression":
-        unpenalised = getattr(model, "penalty", None) in (None, "none") or math.isinf(
-            float(model.C)
-        )
-        if getattr(model, "penalty", None) == "deprecated":  # newer versions say it by C alone
-            unpenalised = math.isinf(float(model.C))
-        if not unpenalised or getattr(model, "class_weight", None) is not None:
-            raise InputError(
-                f"Output '{name}' was fitted with a penalty or weights of classes: its coefficients are not maximum likelihood estimates. Fit it with C=inf (or penalty=None)."
-            )
+def _penalties(model: Any) -> list[tuple[object, str]]:
+    """Whether coefficients are not those of the data alone, and what is said of it."""
+    kind, penalty = type(model).__name__, getattr(model, "penalty", None)
+    # Newer versions of scikit-learn say it by C alone.
+    is_unpenalised = penalty in (None, "none") or math.isinf(float(getattr(model, "C", 0.0)))
+    has_class_weights = getattr(model, "class_weight", None) is not None
+    return [
+        (
+            kind == "LinearRegression" and getattr(model, "positive", False),
+            "was fitted with coefficients of at least 0: they are not those of least squares. Fit it with positive=False.",
+        ),
+        (
+            kind == "PoissonRegressor" and float(model.alpha) != 0.0,
+            "was fitted with a penalty: its coefficients are not maximum likelihood estimates. Fit it with alpha=0.",
+        ),
+        (
+            kind == "LogisticRegression" and (not is_unpenalised or has_class_weights),
+            "was fitted with a penalty or weights of classes: its coefficients are not maximum likelihood estimates. Fit it with C=inf (or penalty=None).",
+        ),
+    ]

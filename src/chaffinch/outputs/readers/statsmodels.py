@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..._base.errors import InputError
 from ..._base.results import without_none
 from ..document import FORMAT, VERSION, Outputs
 from .pandas import plain
-from .understood import INTERCEPTS, ModelStatements, formula_of_columns, rename_numbers
+from .understood import INTERCEPTS, ModelStatements, formula_of_columns, refuse, rename_numbers
 
 _KINDS = {
     "OLS": "ols",
@@ -33,6 +33,7 @@ _KINDS = {
     "PHReg": "cox",
 }
 _FAMILIES = ("Gaussian", "Binomial", "Poisson", "NegativeBinomial", "Gamma", "InverseGaussian")
+_GEE_LINKS = {"Gaussian": "Identity", "Binomial": "Logit", "Poisson": "Log"}
 _LINKS = {
     "Identity": "identity",
     "Logit": "logit",
@@ -95,7 +96,8 @@ def outputs_of(
         formula, comment = _formula(model, kind, name)
     keys = {"comment": comment, "where": where, "n": _n(result)} | _columns(model, name, known)
     entry = {"name": name, "kind": kind, "formula": formula, **without_none(keys)}
-    entry |= without_none(_kind_keys(result, model, kind, name, known))
+    if kind in _KEYS_OF_KINDS:
+        entry |= without_none(_KEYS_OF_KINDS[kind](result, model, name, known))
     entry |= without_none({"success": _success(model) if success is None else success})
     entry["coefficients"] = _coefficients(result, model, kind)
     if kind == "negative-binomial":
@@ -130,25 +132,31 @@ def _columns(model: Any, name: str, known: ModelStatements) -> dict[str, Any]:
     """The columns of an offset and of weights, where the model has these."""
     columns: dict[str, Any] = {}
     model_class = type(model).__name__
-    weights: tuple[str, ...] = ("freq_weights", "var_weights")
-    if model_class in ("WLS", "GEE"):
-        weights = ("weights", *weights)
-    if any(_differs(getattr(model, key, None), 0.0) for key in ("offset", "exposure")):
+    is_weighted = any(
+        _differs(getattr(model, key, None), 1.0)
+        for key in ("freq_weights", "var_weights", "weights")
+        if key != "weights" or model_class in ("WLS", "GEE")
+    )
+    shifts = (getattr(model, key, None) for key in ("offset", "exposure"))
+    if any(_differs(numbers, 0.0) for numbers in shifts):
         columns["offset"] = known["offset"]
-        if columns["offset"] is None:
-            raise InputError(
-                f"Output '{name}' was fitted with an offset or exposure. Name its column: offset = ... (of an exposure, its log)."
-            )
-    if any(_differs(getattr(model, key, None), 1.0) for key in weights):
-        if model_class == "GEE":
-            raise InputError(
-                f"Output '{name}' was fitted with weights, which are not supported for GEE."
-            )
+    if is_weighted and model_class != "GEE":
         columns["weights"] = known["weights"]
-        if columns["weights"] is None:
-            raise InputError(
-                f"Output '{name}' was fitted with weights. Name their column: weights = ..."
-            )
+    refuse(
+        name,
+        (
+            columns.get("offset", "") is None,
+            "was fitted with an offset or exposure. Name its column: offset = ... (of an exposure, its log).",
+        ),
+        (
+            is_weighted and model_class == "GEE",
+            "was fitted with weights, which are not supported for GEE.",
+        ),
+        (
+            columns.get("weights", "") is None,
+            "was fitted with weights. Name their column: weights = ...",
+        ),
+    )
     return columns
 
 
@@ -158,54 +166,59 @@ def _differs(numbers: Any, plain: float) -> bool:
     return numbers is not None and any(value != plain for value in values)
 
 
-def _kind_keys(
-    result: Any, model: Any, kind: str, name: str, known: ModelStatements
+def _mixed_keys(result: Any, model: Any, name: str, known: ModelStatements) -> dict[str, Any]:
+    is_intercept = model.k_re == 1 and not model.k_vc and bool((model.exog_re == 1.0).all())
+    refuse(
+        name,
+        (
+            not is_intercept,
+            ": of mixed models only those with a random intercept are supported.",
+        ),
+    )
+    return {
+        "group": known.require("group", "its groups"),
+        "reml": bool(result.reml),
+        "group_variance": float(_values(result.cov_re)[0, 0]),
+        "residual_variance": float(result.scale),
+    }
+
+
+def _cox_keys(result: Any, model: Any, name: str, known: ModelStatements) -> dict[str, Any]:
+    has_entry = getattr(model, "entry", None) is not None
+    refuse(name, (has_entry, ": times of entry are not supported."))
+    event = known.require("event", "its column of events")
+    keys = {"event": event, "level": known["level"], "ties": str(model.ties)}
+    if getattr(model, "strata", None) is not None:
+        strata = known.require("strata", "its strata")
+        keys["strata"] = [strata] if isinstance(strata, str) else list(strata)
+    return keys
+
+
+def _negative_binomial_keys(
+    result: Any, model: Any, name: str, known: ModelStatements
 ) -> dict[str, Any]:
-    """What a kind has beside formula and coefficients."""
-    if kind == "glm":
-        return _family(model, name)
-    if kind == "negative-binomial" and getattr(model, "loglike_method", "nb2") != "nb2":
-        raise InputError(f"Output '{name}': only the negative binomial of type nb2 is supported.")
-    if kind == "quantile-regression":
-        return {"at": float(result.q)}
-    if kind == "mixed":
-        if model.k_re != 1 or model.k_vc or not bool((model.exog_re == 1.0).all()):
-            raise InputError(
-                f"Output '{name}': of mixed models only those with a random intercept are supported."
-            )
-        return {
-            "group": known.require("group", "its groups"),
-            "reml": bool(result.reml),
-            "group_variance": float(_values(result.cov_re)[0, 0]),
-            "residual_variance": float(result.scale),
-        }
-    if kind == "gee":
-        return _gee(model, name, known)
-    if kind == "ordered":
-        return _ordered_keys(result, model, name, known)
-    if kind == "cox":
-        if getattr(model, "entry", None) is not None:
-            raise InputError(f"Output '{name}': times of entry are not supported.")
-        event = known.require("event", "its column of events")
-        keys = {"event": event, "level": known["level"], "ties": str(model.ties)}
-        if getattr(model, "strata", None) is not None:
-            strata = known.require("strata", "its strata")
-            keys["strata"] = [strata] if isinstance(strata, str) else list(strata)
-        return keys
+    is_other = getattr(model, "loglike_method", "nb2") != "nb2"
+    refuse(name, (is_other, ": only the negative binomial of type nb2 is supported."))
     return {}
 
 
-def _gee(model: Any, name: str, known: ModelStatements) -> dict[str, Any]:
+def _quantile_keys(result: Any, model: Any, name: str, known: ModelStatements) -> dict[str, Any]:
+    return {"at": float(result.q)}
+
+
+def _gee_keys(result: Any, model: Any, name: str, known: ModelStatements) -> dict[str, Any]:
     family, link, structure = (
         type(component).__name__
         for component in (model.family, model.family.link, model.cov_struct)
     )
-    if {"Gaussian": "Identity", "Binomial": "Logit", "Poisson": "Log"}.get(
-        family
-    ) != link or structure not in ("Independence", "Exchangeable"):
-        raise InputError(
-            f"Output '{name}': a GEE of family {family} with link {link} and correlation {structure} is not supported."
-        )
+    has_usual_link = _GEE_LINKS.get(family) == link
+    refuse(
+        name,
+        (
+            not has_usual_link or structure not in ("Independence", "Exchangeable"),
+            f": a GEE of family {family} with link {link} and correlation {structure} is not supported.",
+        ),
+    )
     return {
         "group": known.require("group", "its groups"),
         "family": family.lower(),
@@ -215,32 +228,46 @@ def _gee(model: Any, name: str, known: ModelStatements) -> dict[str, Any]:
 
 def _ordered_keys(result: Any, model: Any, name: str, known: ModelStatements) -> dict[str, Any]:
     kinds = {"logistic": "ordered-logit", "norm": "ordered-probit"}
-    link = kinds.get(getattr(model.distr, "name", ""))
-    if link is None:
-        raise InputError(f"Output '{name}': of ordered models only logit and probit are supported.")
+    kind = kinds.get(getattr(model.distr, "name", ""))
+    refuse(name, (kind is None, ": of ordered models only logit and probit are supported."))
     thresholds = model.transform_threshold_params(_values(result.params))[1:-1]
     order = known["order"] or [plain(label) for label in model.labels]
     is_numeric = all(
         isinstance(level, int | float) and not isinstance(level, bool) for level in order
     )
     return {
-        "kind": link,
+        "kind": kind,
         "thresholds": [float(threshold) for threshold in thresholds],
         "order": None if is_numeric else list(order),
     }
 
 
-def _family(model: Any, name: str) -> dict[str, Any]:
+def _glm_keys(result: Any, model: Any, name: str, known: ModelStatements) -> dict[str, Any]:
     family, link = type(model.family).__name__, type(model.family.link).__name__
-    if family not in _FAMILIES or link not in _LINKS:
-        raise InputError(
-            f"Output '{name}': a GLM of family {family} with link {link} is not supported. Families: {', '.join(_FAMILIES)}."
-        )
+    refuse(
+        name,
+        (
+            family not in _FAMILIES or link not in _LINKS,
+            f": a GLM of family {family} with link {link} is not supported. Families: {', '.join(_FAMILIES)}.",
+        ),
+    )
     return {
         "family": re.sub("(?<=[a-z])(?=[A-Z])", "-", family).lower(),
         "link": _LINKS[link],
         "alpha": float(model.family.alpha) if family == "NegativeBinomial" else None,
     }
+
+
+_KEYS_OF_KINDS: dict[str, Callable[[Any, Any, str, ModelStatements], dict[str, Any]]] = {
+    "glm": _glm_keys,
+    "negative-binomial": _negative_binomial_keys,
+    "quantile-regression": _quantile_keys,
+    "mixed": _mixed_keys,
+    "gee": _gee_keys,
+    "ordered": _ordered_keys,
+    "cox": _cox_keys,
+}
+"""What a kind has beside formula and coefficients."""
 
 
 def _success(model: Any) -> str | None:
@@ -294,28 +321,30 @@ def _errors(
 ) -> dict[str, Any]:
     """Standard errors, with what else is needed to know which these are."""
     kind, robust = str(entry["kind"]), getattr(result, "cov_type", "nonrobust")
-    keys: dict[str, Any] = {}
-    if kind == "gee":
-        if robust != "robust":
-            raise InputError(
-                f"Output '{name}': of GEE only robust standard errors are supported. Leave standard_errors out."
-            )
-    elif robust != "nonrobust":
-        if robust not in ("HC0", "HC1", "HC2", "HC3", "cluster"):
-            raise InputError(
-                f"Output '{name}' has standard errors of type {robust}, which are not supported. Leave standard_errors out."
-            )
-        keys["covariance"] = robust
-        if robust == "cluster":
-            if result.cov_kwds.get("use_correction") is False:
-                raise InputError(
-                    f"Output '{name}' has standard errors by cluster without the usual correction, which are not supported."
-                )
-            keys["cluster"] = known.require("cluster", "its clusters")
-    if kind == "quantile-regression":
-        raise InputError(
-            f"Output '{name}': standard errors of quantile regressions are not supported, since programs differ in them. Leave standard_errors out."
-        )
+    is_usual = robust == ("robust" if kind == "gee" else "nonrobust")
+    is_clustered = not is_usual and robust == "cluster"
+    refuse(
+        name,
+        (
+            kind == "gee" and not is_usual,
+            ": of GEE only robust standard errors are supported. Leave standard_errors out.",
+        ),
+        (
+            not is_usual and robust not in ("HC0", "HC1", "HC2", "HC3", "cluster"),
+            f"has standard errors of type {robust}, which are not supported. Leave standard_errors out.",
+        ),
+        (
+            is_clustered and result.cov_kwds.get("use_correction") is False,
+            "has standard errors by cluster without the usual correction, which are not supported.",
+        ),
+        (
+            kind == "quantile-regression",
+            ": standard errors of quantile regressions are not supported, since programs differ in them. Leave standard_errors out.",
+        ),
+    )
+    keys: dict[str, Any] = {} if is_usual else {"covariance": robust}
+    if is_clustered:
+        keys["cluster"] = known.require("cluster", "its clusters")
     bse = _values(result.bse_fe if kind == "mixed" else result.bse)
     keys["standard_errors"] = {
         word: number
@@ -340,22 +369,16 @@ def levels_of(result: Any) -> dict[str, list[Any]]:
         raise InputError(
             "The result has no record of its formula. Fit it by statsmodels.formula.api, before remove_data()."
         )
-    if hasattr(spec, "factor_infos"):
-        factors = {
-            factor.name(): info.categories
-            for factor, info in spec.factor_infos.items()
-            if info.categories is not None
-        }
-    else:
-        factors = {
-            str(name): state[1]["categories"]
-            for name, state in spec.encoder_state.items()
-            if "categories" in state[1]
-        }
+    # Of patsy, then of formulaic.
+    categories_by_name = (
+        {factor.name(): info.categories for factor, info in spec.factor_infos.items()}
+        if hasattr(spec, "factor_infos")
+        else {name: state[1].get("categories") for name, state in spec.encoder_state.items()}
+    )
     levels: dict[str, list[Any]] = {}
-    for name, categories in factors.items():
-        inner = re.fullmatch(r"C\(\s*([^\W\d]\w*)\s*[,)].*", name)
-        levels[inner[1] if inner else name] = [plain(level) for level in categories]
+    for name, categories in without_none(categories_by_name).items():
+        inner = re.fullmatch(r"C\(\s*([^\W\d]\w*)\s*[,)].*", str(name))
+        levels[inner[1] if inner else str(name)] = [plain(level) for level in categories]
     return levels
 
 

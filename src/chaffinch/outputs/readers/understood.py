@@ -8,6 +8,7 @@ from typing import Any
 
 from ..._base.checks import check_name
 from ..._base.errors import InputError
+from ..._base.results import without_none
 
 INTERCEPTS = frozenset(("const", "Intercept", "intercept"))
 _DEFAULT = re.compile(r"(x|y|Var_|column_?)\d*")
@@ -24,11 +25,8 @@ class ModelStatements:
     """
 
     def __init__(self, output: str, given: Mapping[str, Any], allowed: Sequence[str]) -> None:
-        self.output, self.given, self.used = (
-            output,
-            {key: value for key, value in given.items() if value is not None},
-            set[str](),
-        )
+        self.output, self.used = output, set[str]()
+        self.given = without_none(given)
         for key in given:
             check_name("argument", key, allowed, prefix=f"Output '{output}': ")
 
@@ -51,6 +49,21 @@ class ModelStatements:
             raise InputError(
                 f"Output '{self.output}': {extra[0]} = ... was said, but the model has nothing of the kind. Leave it out."
             )
+
+
+def refuse(output: str, *reasons: tuple[object, str]) -> None:
+    """Raise InputError, of an output, with the first of some reasons that holds: each is whether it does, and what it says.
+
+    Examples
+    --------
+    >>> refuse("m", (False, "was fitted with a penalty."), (True, "was not fitted."))
+    Traceback (most recent call last):
+    ...
+    chaffinch._base.errors.InputError: Output 'm' was not fitted.
+    """
+    for holds, reason in reasons:
+        if holds:
+            raise InputError(f"Output '{output}'{'' if reason[0] == ':' else ' '}{reason}")
 
 
 def made_up_names(names: Sequence[str]) -> list[str]:
@@ -80,14 +93,16 @@ def formula_of_columns(
     columns = [name for name in names if name not in INTERCEPTS]
     ask = 'Say what it is: formula = "LABEL ~ ...", and names = {"its name": "the formula\'s name"} where coefficients are called otherwise.'
     made_up = made_up_names([label, *columns])
-    if made_up and not named:
-        raise InputError(
-            f"Output '{output}' was fitted without a formula, on columns without names ({', '.join(made_up)}). {ask}"
-        )
-    if odd := next((name for name in columns if re.search(r"[\[\]:*^()']", name)), None):
-        raise InputError(
-            f"Output '{output}' was fitted without a formula, and '{odd}' is not the name of a column alone. {ask}"
-        )
+    odd = next((name for name in columns if re.search(r"[\[\]:*^()']", name)), None)
+    unwritten = "was fitted without a formula, "
+    refuse(
+        output,
+        (
+            made_up and not named,
+            f"{unwritten}on columns without names ({', '.join(made_up)}). {ask}",
+        ),
+        (odd, f"{unwritten}and '{odd}' is not the name of a column alone. {ask}"),
+    )
     terms = [column_term(name) for name in columns]
     formula = (
         f"{column_term(label)} ~ {' + '.join(([] if intercept else ['0']) + (terms or ['1']))}"
