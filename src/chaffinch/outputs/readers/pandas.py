@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
 from ..._base.checks import check_name
 from ..._base.errors import InputError, join_names
 from ..._base.results import without_none
 from ..cells import TOTAL
+from .understood import refuse
 
 TOTALS = ("all", "total", "totals", "sum")
 """What the last row or column of a table may be called, in small letters, where it holds totals: pandas says All unless told otherwise."""
@@ -89,32 +90,31 @@ def table_of(
     if kind == "table" and weight is None:
         _check_shares(cells, name, percentages)
         _check_whole(cells, name, percentages)
-    if weight is not None:
-        return _weighted_entry(cells, columns, name, kind, weight, percentages, keys)
-    numbers = {_key(levels, name): _cell(number, kind, percentages) for levels, number in cells}
-    if len(numbers) < len(cells):
-        raise InputError(f"Output '{name}' has two rows for the same cell.")
-    if (
-        None in numbers.values()
-        and keys.get("threshold") is None
-        and kind == "table"
-        and percentages is None
-    ):
-        raise InputError(
-            f"Output '{name}' has missing cells. If they are suppressed, say below which count: threshold = 10."
-        )
-    entry: dict[str, Any] = {"name": name, "kind": kind, "by": columns}
-    if kind != "table":
-        entry |= {
-            "of": variable,
-            "values": {key: "x" if number is None else number for key, number in numbers.items()},
-        }
-    elif percentages is not None:
-        entry |= {"percentages": percentages, "values": numbers}
-    else:
-        entry |= {"cells": numbers}
+    is_counted = kind == "table" and percentages is None and weight is None
+    form = "table" if is_counted else "values"
+    numbers = {_key(levels, name): _cell(number, form) for levels, number in cells}
+    is_missing = None in numbers.values()
+    refuse(
+        name,
+        (
+            weight is not None and (kind != "table" or keys.get("margins")),
+            'has weights: only tables without totals can have them. Leave out the totals, or use kind = "weighted-mean" in a file.',
+        ),
+        (len(numbers) < len(cells) and weight is None, "has two rows for the same cell."),
+        (
+            is_missing and is_counted and keys.get("threshold") is None,
+            "has missing cells. If they are suppressed, say below which count: threshold = 10.",
+        ),
+    )
+    is_share = percentages is not None and weight is None
+    marked = {key: "x" if number is None else number for key, number in numbers.items()}
+    about = {"of": variable, "weight": weight, "percentages": percentages}
     return {
-        **entry,
+        "name": name,
+        "kind": kind if weight is None else "weighted-table",
+        "by": columns,
+        **without_none(about),
+        "cells" if is_counted else "values": numbers if is_counted or is_share else marked,
         **without_none({key: value for key, value in keys.items() if value is not False}),
     }
 
@@ -124,33 +124,27 @@ Cells = list[tuple[tuple[Any, ...], Any]]
 
 def _totals(cells: Cells) -> tuple[Any, ...]:
     """What the totals of a table are called on each of its axes; None where an axis has none, and nothing at all where no axis has."""
-    names: list[Any] = []
-    for axis in range(len(cells[0][0]) if cells else 0):
-        last = cells[-1][0][axis]
-        names.append(last if str(plain(last)).strip().lower() in TOTALS else None)
-    if (
-        len(names) == 2
-        and names == [None, None]
-        and len(cells) > 3
-        and cells[-1][0][0] == cells[-1][0][1]
-    ):
-        names = list(cells[-1][0])  # margins_name="Everybody": called alike on both axes
-    return tuple(names) if any(name is not None for name in names) else ()
+    last = cells[-1][0] if cells else ()
+    names = tuple(label if str(plain(label)).strip().lower() in TOTALS else None for label in last)
+    if names == (None, None) and len(cells) > 3 and last[0] == last[1]:
+        names = last  # margins_name="Everybody": called alike on both axes
+    return names if any(name is not None for name in names) else ()
 
 
 def _with_totals(cells: Cells, totals: tuple[Any, ...], name: str, *, counts: bool) -> Cells:
     """The cells of a table of counts, its totals called as a specification calls them; InputError where they are no totals of counts."""
     shown = next(str(plain(total)) for total in totals if total is not None)
     way_out = "Leave them out, or say margins=False if that is a level."
-    if not counts:
-        raise InputError(
-            f"Output '{name}' ends in '{shown}', as totals do, and only tables of counts can have totals. {way_out}"
-        )
-    if len(totals) > 2 or None in totals:
-        raise InputError(
-            f"Output '{name}' ends in '{shown}', as totals do. Totals are read of tables of one or two columns, on both. {way_out}"
-        )
-    numbers = {levels: _cell(number, "table", None) for levels, number in cells}
+    ends = f"ends in '{shown}', as totals do"
+    refuse(
+        name,
+        (not counts, f"{ends}, and only tables of counts can have totals. {way_out}"),
+        (
+            len(totals) > 2 or None in totals,
+            f"{ends}. Totals are read of tables of one or two columns, on both. {way_out}",
+        ),
+    )
+    numbers = {levels: _cell(number, "table") for levels, number in cells}
     for levels, total in numbers.items():
         for axis, word in enumerate(totals):
             if levels[axis] != word:
@@ -166,7 +160,7 @@ def _with_totals(cells: Cells, totals: tuple[Any, ...], name: str, *, counts: bo
                 1.0, abs(total)
             ):
                 raise InputError(
-                    f"Output '{name}' ends in '{shown}', as totals do, and its numbers do not add up to it. {way_out}"
+                    f"Output '{name}' {ends}, and its numbers do not add up to it. {way_out}"
                 )
     return [
         (
@@ -216,37 +210,6 @@ def _check_whole(cells: Cells, name: str, percentages: str | None) -> None:
         )
 
 
-def _weighted_entry(
-    cells: Cells,
-    by: list[str],
-    name: str,
-    kind: str,
-    weight: str,
-    percentages: str | None,
-    keys: Mapping[str, Any],
-) -> dict[str, Any]:
-    """A weighted table as an entry."""
-    if kind != "table" or keys.get("margins"):
-        raise InputError(
-            f"Output '{name}' has weights: only tables without totals can have them. Leave out the totals, or use kind = \"weighted-mean\" in a file."
-        )
-    numbers = {_key(levels, name): _cell(number, "sum", None) for levels, number in cells}
-    values = {key: "x" if number is None else number for key, number in numbers.items()}
-    shares = {} if percentages is None else {"percentages": percentages}
-    entry = {
-        "name": name,
-        "kind": "weighted-table",
-        "by": by,
-        "weight": weight,
-        **shares,
-        "values": values,
-    }
-    return {
-        **entry,
-        **without_none({key: value for key, value in keys.items() if value is not False}),
-    }
-
-
 def _crosstab_cells(table: Any, by: Sequence[str] | None, name: str) -> tuple[list[str], Cells]:
     """Cells of a pandas table or series, by the levels of its index and columns."""
     if not hasattr(table, "index") or not hasattr(table.index, "names"):
@@ -294,20 +257,13 @@ def plain(level: Any) -> Any:
     return level.item() if hasattr(level, "item") else level
 
 
-def _cell(number: Any, kind: str, percentages: str | None) -> Any:
+def _cell(number: Any, kind: str) -> Any:
+    """A number as an entry has it, None where it is missing; of a table of counts a whole one."""
     number = plain(number)
-    if number is None or (isinstance(number, float) and math.isnan(number)):
-        return None
     try:
-        if number != number:  # pandas' own missing value
+        if number is None or number != number:  # nan, and pandas' own missing value
             return None
     except TypeError:
         return None
-    if (
-        kind == "table"
-        and percentages is None
-        and isinstance(number, float)
-        and number.is_integer()
-    ):
-        return int(number)
-    return number
+    is_count = kind == "table" and isinstance(number, float) and number.is_integer()
+    return int(number) if is_count else number

@@ -17,6 +17,7 @@ from .files.printed_grid import PrintedGrid
 from .files.protocol import Annotation, OpenQuestionError
 from .files.variance_grid import parse_variance
 from .pandas import plain, table_of
+from .understood import refuse
 
 FUNCTIONS = {
     "mean": "mean",
@@ -144,20 +145,20 @@ def histogram_of(
         rows.sort(key=lambda row: label_interval(row[0]) or ())
         edges, counts = interval_edges([label for label, _ in rows]), [count for _, count in rows]
         variable = variable or bins.index.name
-    if variable is None:
-        raise InputError(
-            f"Output '{name}' counts bins of a column without a name. Say which: variable=..."
-        )
-    if edges is None or len(edges) != len(counts) + 1:
-        raise InputError(
-            f"Output '{name}' has bins that do not meet, or end nowhere. Make them with edges that are numbers."
-        )
-    if any(int(count) != count for count in counts):
-        raise InputError(
-            f"Output '{name}' has shares of bins, and only counts are read: leave out density and normalize."
-        )
+    refuse(
+        name,
+        (variable is None, "counts bins of a column without a name. Say which: variable=..."),
+        (
+            edges is None or len(edges) != len(counts) + 1,
+            "has bins that do not meet, or end nowhere. Make them with edges that are numbers.",
+        ),
+        (
+            any(int(count) != count for count in counts),
+            "has shares of bins, and only counts are read: leave out density and normalize.",
+        ),
+    )
     about = {"name": name, "kind": "histogram", "of": str(variable)}
-    return {**about, "edges": list(edges), "counts": [int(count) for count in counts], **keys}
+    return {**about, "edges": list(edges or ()), "counts": [int(count) for count in counts], **keys}
 
 
 def _variance(
@@ -197,28 +198,27 @@ def _is_described(names: Sequence[str]) -> bool:
 def _description_entries(
     table: Any, name: str, variable: str | None, keys: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """`describe()` of a column (a series) or of several."""
+    """`describe()` of a column (a series) or of several, of which those of words have no mean."""
+    words = [str(label) for label in table.index]
     if not hasattr(table, "columns"):
-        column = variable if variable is not None else table.name
-        if column is None:
-            raise InputError(
-                f"Output '{name}' describes a column without a name. Say which: variable=..."
-            )
-        return [
-            _one_described(
-                name,
-                str(column),
-                dict(zip(map(str, table.index), table.tolist(), strict=True)),
-                keys,
-            )
-        ]
-    entries = []
-    for column in table.columns:
-        numbers = dict(zip(map(str, table.index), table[column].tolist(), strict=True))
-        if math.isnan(float(numbers["mean"])):  # a column of words beside numbers
-            continue
-        entries.append(_one_described(f"{name}: {column}", str(column), numbers, keys))
-    return entries
+        column = _named_column(table, variable, name, "describes")
+        return [_one_described(name, column, dict(zip(words, table.tolist(), strict=True)), keys)]
+    columns = {
+        str(column): dict(zip(words, table[column].tolist(), strict=True))
+        for column in table.columns
+    }
+    return [
+        _one_described(f"{name}: {column}", column, numbers, keys)
+        for column, numbers in columns.items()
+        if not math.isnan(float(numbers["mean"]))
+    ]
+
+
+def _named_column(series: Any, variable: str | None, name: str, verb: str) -> str:
+    """The column that a series is of: as it is said, or else by its name."""
+    column = variable if variable is not None else series.name
+    refuse(name, (column is None, f"{verb} a column without a name. Say which: variable=..."))
+    return str(column)
 
 
 def _one_described(
@@ -305,25 +305,30 @@ def _polars_described(
     """`describe()` of polars; other tables of polars are long, and for `table_of`."""
     heads = list(getattr(table, "columns", []))
     names = [str(word) for word in table["statistic"]] if "statistic" in heads else []
-    if not _is_described([word for word in names if word != "null_count"]):
-        raise InputError(
-            f"Output '{name}' is no summary that is known by its form. Of a long table of polars name the numbers: table_of(table, count=..., kind=..., variable=...)."
-        )
-    if interpolation not in (None, "linear"):
-        raise InputError(
-            f'Output \'{name}\': quantiles are read as "linear" ones. Got {interpolation!r}: make them anew with describe(interpolation="linear").'
-        )
-    if interpolation is None and any(word.endswith("%") for word in names):
-        raise InputError(
-            f"Output '{name}' is a description of {join_names(str(head) for head in heads if head != 'statistic')}; polars takes the nearest value for a quantile unless told otherwise, and does not "
-            'say which. Pass interpolation="linear" if it was made so, or make it with describe(percentiles=None).'
-        )
-    entries = []
-    for column in heads:
-        numbers = dict(zip(names, list(table[column]), strict=True))
-        if column != "statistic" and isinstance(numbers["mean"], int | float):
-            entries.append(_one_described(f"{name}: {column}", str(column), numbers, keys))
-    return entries
+    columns = [str(head) for head in heads if head != "statistic"]
+    has_quantiles = any(word.endswith("%") for word in names)
+    refuse(
+        name,
+        (
+            not _is_described([word for word in names if word != "null_count"]),
+            "is no summary that is known by its form. Of a long table of polars name the numbers: table_of(table, count=..., kind=..., variable=...).",
+        ),
+        (
+            interpolation not in (None, "linear"),
+            f': quantiles are read as "linear" ones. Got {interpolation!r}: make them anew with describe(interpolation="linear").',
+        ),
+        (
+            interpolation is None and has_quantiles,
+            f"is a description of {join_names(columns)}; polars takes the nearest value for a quantile unless told otherwise, and does not "
+            'say which. Pass interpolation="linear" if it was made so, or make it with describe(percentiles=None).',
+        ),
+    )
+    numbers = {column: dict(zip(names, list(table[column]), strict=True)) for column in columns}
+    return [
+        _one_described(f"{name}: {column}", column, statistics, keys)
+        for column, statistics in numbers.items()
+        if isinstance(statistics["mean"], int | float)
+    ]
 
 
 def _is_correlation(table: Any) -> bool:
@@ -344,14 +349,17 @@ def _correlation(
     table: Any, name: str, method: str | None, keys: Mapping[str, Any]
 ) -> dict[str, Any]:
     columns = [str(column) for column in table.columns]
-    if method is None:
-        raise InputError(
-            f"Output '{name}' is a matrix of correlations of {join_names(columns)}, and does not say of which kind. Pass method=\"pearson\" if they are Pearson's, as corr() makes them unless told otherwise."
-        )
-    if method != "pearson":
-        raise InputError(
-            f"Output '{name}': only Pearson's correlations are read. Got method={method!r}; there is no kind of output for these yet."
-        )
+    refuse(
+        name,
+        (
+            method is None,
+            f'is a matrix of correlations of {join_names(columns)}, and does not say of which kind. Pass method="pearson" if they are Pearson\'s, as corr() makes them unless told otherwise.',
+        ),
+        (
+            method != "pearson",
+            f": only Pearson's correlations are read. Got method={method!r}; there is no kind of output for these yet.",
+        ),
+    )
     values = [
         ["x" if math.isnan(number) else float(number) for number in row]
         for row in table.to_numpy().tolist()
@@ -361,11 +369,10 @@ def _correlation(
 
 def _is_share(index: Any) -> bool:
     """Whether the last level of an index has no name and only numbers with a fraction between 0 and 1: points of quantiles."""
-    if index.names[-1] is not None:
-        return False
     last = index.get_level_values(-1)
     return (
-        len(last) > 0
+        index.names[-1] is None
+        and len(last) > 0
         and str(last.dtype).startswith("float")
         and all(0.0 <= float(q) <= 1.0 for q in last)
     )
@@ -388,18 +395,9 @@ def _quantiles(
                 table[column].rename(column), f"{name}: {column}", str(column), by, keys
             )
         ]
-    column = variable if variable is not None else table.name
-    if column is None:
-        raise InputError(
-            f"Output '{name}' has quantiles of a column without a name. Say which: variable=..."
-        )
+    column = _named_column(table, variable, name, "has quantiles of")
     probabilities = [float(q) for q in dict.fromkeys(table.index.get_level_values(-1))]
-    entry: dict[str, Any] = {
-        "name": name,
-        "kind": "quantiles",
-        "of": str(column),
-        "at": probabilities,
-    }
+    entry = {"name": name, "kind": "quantiles", "of": column, "at": probabilities}
     if table.index.nlevels == 1:
         return [{**entry, "values": [plain(number) for number in table.tolist()], **keys}]
     groups = list(by) if by is not None else [str(level) for level in table.index.names[:-1]]
@@ -432,23 +430,17 @@ def _aggregation_entries(
         kind, series = FUNCTIONS[function], table.iloc[:, k]
         called = f"{name}: {function if kind == 'table' else f'{function} of {column}'}"
         if kind in ("min", "max"):
-            values = {
-                label: [number]
-                for label, number in _mark_missing(
-                    {_label(level): float(number) for level, number in series.items()}
-                ).items()
-            }
-            entries.append(
-                {
-                    "name": called,
-                    "kind": "quantiles",
-                    "of": column,
-                    "at": [float(kind == "max")],
-                    "by": groups,
-                    "values": values,
-                    **keys,
-                }
+            numbers = _mark_missing(
+                {_label(level): float(number) for level, number in series.items()}
             )
+            values = {label: [number] for label, number in numbers.items()}
+            about = {
+                "name": called,
+                "kind": "quantiles",
+                "of": column,
+                "at": [float(kind == "max")],
+            }
+            entries.append({**about, "by": groups, "values": values, **keys})
             continue
         wanted: Any = {"variable": None if kind == "table" else column, "kind": kind, **keys}
         entries.append(table_of(series, name=called, by=groups, margins=False, **wanted))
@@ -466,16 +458,15 @@ def _made_of(
         return str(head[0]), str(head[1])
     if str(head) in FUNCTIONS and variable is not None:
         return variable, str(head)
-    understood = (
-        f"the {head!r} of a column" if str(head) in FUNCTIONS else f"a column called {head!r}"
+    is_function = str(head) in FUNCTIONS
+    understood = f"the {head!r} of a column" if is_function else f"a column called {head!r}"
+    line = (
+        f"variable=... or columns={{{str(head)!r}: (column, {str(head)!r})}}."
+        if is_function
+        else f'columns={{{str(head)!r}: (column, "mean")}}.'
     )
     raise InputError(
-        f"Output '{name}' has {understood}, and does not say of which column or by which function. Say it: "
-        + (
-            f"variable=... or columns={{{str(head)!r}: (column, {str(head)!r})}}."
-            if str(head) in FUNCTIONS
-            else f'columns={{{str(head)!r}: (column, "mean")}}.'
-        )
+        f"Output '{name}' has {understood}, and does not say of which column or by which function. Say it: {line}"
     )
 
 
