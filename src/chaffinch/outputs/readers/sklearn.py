@@ -42,7 +42,7 @@ def coefficients_of(
         How many decimals are published. The solvers of scikit-learn stop early (`tol`), so that coefficients in full precision are seldom the data's.
     """
     kind = _KINDS.get(type(model).__name__)
-    features = getattr(model, "feature_names_in_", None)
+    features: Any = getattr(model, "feature_names_in_", None)
     refuse(
         name,
         (

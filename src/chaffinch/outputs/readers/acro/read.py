@@ -11,20 +11,21 @@ takes its own version alone, so the JSON is read here.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import hashlib
 import io
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from ...._base.checks import check_name, check_whole
-from ...._base.errors import FileError, InputError, join_names, unknown_name
+from ...._base.errors import FileError, InputError, join_names
 
 RESULTS, CONFIG, CHECKSUMS = "results.json", "config.json", "checksums"
 STATUSES = ("pass", "review", "fail")
@@ -108,10 +109,8 @@ class AcroDirectory:
         return tuple(result.uid for result in self.results)
 
     def __getitem__(self, uid: str) -> AcroResult:
-        for result in self.results:
-            if result.uid == uid:
-                return result
-        raise unknown_name("ACRO result", uid, self.uids)
+        check_name("ACRO result", uid, self.uids)
+        return self.results[self.uids.index(uid)]
 
     @property
     def threshold(self) -> int:
@@ -157,22 +156,20 @@ def read_acro(folder: str | os.PathLike[str], *, lenient: bool = False) -> AcroD
     raw = _checked_bytes(folder_path, RESULTS, MOST_JSON_BYTES)
     data = json_object(raw, f"'{folder_path / RESULTS}'")
     version = _version(data, folder_path)
-    results = data.get("results")
-    if not isinstance(results, dict):
+    entries = data.get("results")
+    if not isinstance(entries, dict):
         raise InputError(
             f"'{folder_path / RESULTS}' must have results by name. Finalise the session again."
         )
-    if len(results) > MOST_RESULTS:
+    if len(entries) > MOST_RESULTS:
         raise InputError(
-            f"'{folder_path / RESULTS}' has {len(results)} results, over {MOST_RESULTS}."
+            f"'{folder_path / RESULTS}' has {len(entries)} results, over {MOST_RESULTS}."
         )
     config = _config(folder_path)
-    results_by_uid = {
-        uid: _result(uid, entry, folder_path, lenient=lenient) for uid, entry in results.items()
-    }
-    withheld = tuple(uid for uid in results_by_uid if NOT_FOR_RELEASE in uid)
-    shown = tuple(result for uid, result in results_by_uid.items() if uid not in withheld)
-    listed_files = {file.get("name") for entry in results.values() for file in entry["files"]}
+    results = [_result(uid, entry, folder_path, lenient=lenient) for uid, entry in entries.items()]
+    withheld = tuple(uid for uid in entries if NOT_FOR_RELEASE in uid)
+    shown = tuple(result for result in results if result.uid not in withheld)
+    listed_files = {file.get("name") for entry in entries.values() for file in entry["files"]}
     unlisted = tuple(
         sorted(
             entry_path.name
@@ -197,9 +194,15 @@ def json_object(raw: bytes, what: str) -> dict[str, Any]:
     return data
 
 
-def unreadable(path: Path, error: OSError) -> FileError:
-    """Return the error for a file that the system does not let be read."""
-    return FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.")
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Raise FileError for what the system refuses while a file is read."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(
+            f"Cannot read '{path}': {error.strerror or 'the system refused'}."
+        ) from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -210,11 +213,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _instead(folder: Path) -> str:
-    if (folder / "results.xlsx").exists():
-        return ' It has results.xlsx: finalise the session as "json".'
-    if (folder / "evidence.json").exists():
-        return " It has the evidence of a federated session, which has no results."
-    return ""
+    """What a folder without results is, by what else it has."""
+    hints = {
+        "results.xlsx": ' It has results.xlsx: finalise the session as "json".',
+        "evidence.json": " It has the evidence of a federated session, which has no results.",
+    }
+    return next((hint for name, hint in hints.items() if (folder / name).exists()), "")
 
 
 def _version(data: Mapping[str, Any], folder: Path) -> str:
@@ -253,19 +257,18 @@ def _result(uid: str, entry: object, folder: Path, *, lenient: bool) -> AcroResu
         raise InputError(f"{what} must be an object, with keys.")
     if missing := [key for key in ("uid", "status", "type", "files") if key not in entry]:
         raise InputError(f"{what} lacks {join_names(missing)}.")
-    if entry["uid"] != uid:
-        raise InputError(f"{what} must have its own name as uid.")
-    check_name("status", entry["status"], STATUSES, prefix=f"{what}: ")
-    files = entry["files"]
-    if not isinstance(files, list) or not all(isinstance(file, dict) for file in files):
-        raise InputError(f"{what} must have a list of files.")
     texts = {
         key: entry.get(key) or ""
         for key in ("type", "command", "summary", "timestamp", "exception")
     }
+    files, comments = entry["files"], entry.get("comments") or []
+    if entry["uid"] != uid:
+        raise InputError(f"{what} must have its own name as uid.")
+    check_name("status", entry["status"], STATUSES, prefix=f"{what}: ")
+    if not isinstance(files, list) or not all(isinstance(file, dict) for file in files):
+        raise InputError(f"{what} must have a list of files.")
     if wrong := next((key for key, text in texts.items() if not isinstance(text, str)), None):
         raise InputError(f"{what}: its {wrong} must be words.")
-    comments = entry.get("comments") or []
     if not isinstance(comments, list):
         raise InputError(f"{what} must have a list of comments.")
     fair, properties = (
@@ -312,11 +315,8 @@ def _file(name: object, folder: Path, what: str) -> AcroFile:
         raw = _checked_bytes(folder, name, MOST_TABLE_BYTES)
         return AcroFile(name, hashlib.sha256(raw).hexdigest(), _rows(raw, folder / name))
     path = _inside(folder, name, MOST_FILE_BYTES)
-    try:
-        with open(path, "rb") as handle:
-            sha256 = hashlib.file_digest(handle, "sha256").hexdigest()
-    except OSError as error:
-        raise unreadable(path, error) from None
+    with reading(path), open(path, "rb") as handle:
+        sha256 = hashlib.file_digest(handle, "sha256").hexdigest()
     _compare(folder, name, sha256)
     return AcroFile(name, sha256)
 
@@ -336,18 +336,16 @@ def _rows(raw: bytes, path: Path) -> tuple[tuple[str, ...], ...]:
 def _inside(folder: Path, name: str, max_bytes: int) -> Path:
     """The path of a plain file of the folder, not too large."""
     path = folder / name
-    try:
+    with reading(path):
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise InputError(
                 f"'{path}' must be a file of the folder itself, no link. Nothing was read."
             )
+        if not path.exists():
+            raise _FileFaultError(
+                f"'{path}' is missing, though the directory lists it. Finalise the session again."
+            )
         size = path.stat().st_size
-    except FileNotFoundError:
-        raise _FileFaultError(
-            f"'{path}' is missing, though the directory lists it. Finalise the session again."
-        ) from None
-    except OSError as error:
-        raise unreadable(path, error) from None
     if size > max_bytes:
         raise InputError(f"'{path}' is over {max_bytes >> 20} MiB, more than is read of one file.")
     return path
@@ -355,10 +353,8 @@ def _inside(folder: Path, name: str, max_bytes: int) -> Path:
 
 def _bytes(folder: Path, name: str, max_bytes: int) -> bytes:
     path = _inside(folder, name, max_bytes)
-    try:
+    with reading(path):
         return path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from None
 
 
 def _checked_bytes(folder: Path, name: str, max_bytes: int) -> bytes:

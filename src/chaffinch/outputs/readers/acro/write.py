@@ -15,6 +15,7 @@ import secrets
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from .read import (
     AcroDirectory,
     json_object,
     read_acro,
-    unreadable,
+    reading,
 )
 
 if TYPE_CHECKING:
@@ -62,11 +63,8 @@ def write_back(
     InputError or FileError, and nothing written, if the directory is not whole, a uid is unknown, or a report cannot be taken.
     """
     directory = read_acro(folder)
-    reports = (
-        [Path(report)]
-        if isinstance(report, str | os.PathLike)
-        else [Path(result_path) for result_path in report]
-    )
+    paths = [report] if isinstance(report, str | os.PathLike) else report
+    reports = [Path(path) for path in paths]
     target = _target(directory.folder, out_folder, in_place=in_place)
     _check_words(directory, assessed, (summary, comment))
     contents = _contents(directory, reports)
@@ -152,14 +150,12 @@ def _contents(directory: AcroDirectory, reports: Sequence[Path]) -> dict[Path, b
             raise InputError(
                 f"ACRO takes no files that end with {path.suffix} (blocked_extensions in its config.json). Report in another format."
             )
-        try:
+        with reading(path):
             if path.stat().st_size > MOST_FILE_BYTES:
                 raise InputError(
                     f"'{path}' is over {MOST_FILE_BYTES >> 20} MiB, too large for a report."
                 )
             raw = path.read_bytes()
-        except OSError as error:
-            raise unreadable(path, error) from None
         data = json_object(raw, f"'{path}'") if path.suffix.lower() == ".json" else {}
         if {"version", "results"} <= set(data):
             raise InputError(
@@ -176,14 +172,13 @@ def _contents(directory: AcroDirectory, reports: Sequence[Path]) -> dict[Path, b
 def _new_uid(directory: AcroDirectory, contents: Mapping[Path, bytes]) -> str:
     """A name that no result has, and whose files do not exist."""
     taken = {*directory.uids, *directory.withheld}
-    number = 1
-    while True:
-        uid = UID if number == 1 else f"{UID}_{number}"
-        if uid not in taken and not any(
-            (directory.folder / _file_name(uid, p, contents)).exists() for p in contents
-        ):
-            return uid
-        number += 1
+    numbered = (f"{UID}_{number}" for number in count(2))
+    return next(
+        uid
+        for uid in chain([UID], numbered)
+        if uid not in taken
+        and not any((directory.folder / _file_name(uid, p, contents)).exists() for p in contents)
+    )
 
 
 def _file_name(uid: str, path: Path, contents: Mapping[Path, bytes]) -> str:
@@ -209,16 +204,13 @@ def _copy(folder: Path, partial_folder: Path) -> None:
 
 def _check_kept(before: AcroDirectory, after: AcroDirectory, uid: str) -> None:
     """What was there must be there still, with its status and files; only comments are added."""
-    same = after.uids == (*before.uids, uid) and after.withheld == before.withheld
-    for old, new in zip(before.results, after.results, strict=False):
-        comments = new.comments[: len(old.comments)]
-        same &= (new.uid, new.status, new.files, comments) == (
-            old.uid,
-            old.status,
-            old.files,
-            old.comments,
-        )
-    if not same:
+    pairs = zip(before.results, after.results, strict=False)
+    is_same = all(
+        (new.uid, new.status, new.files, new.comments[: len(old.comments)])
+        == (old.uid, old.status, old.files, old.comments)
+        for old, new in pairs
+    )
+    if not is_same or (after.uids, after.withheld) != ((*before.uids, uid), before.withheld):
         raise FileError(f"'{before.folder}' changed while it was read. Nothing was written.")
 
 
@@ -235,13 +227,12 @@ def _becoming(target: Path, *, replacing: bool) -> Iterator[Path]:
         yield partial_folder
         if replacing:
             os.rename(target, aside)
-            try:
-                os.rename(partial_folder, target)
-            except OSError:
-                os.rename(aside, target)
-                raise
-        else:
+        try:
             os.rename(partial_folder, target)
+        except OSError:
+            if replacing:
+                os.rename(aside, target)
+            raise
     except FileError:
         raise
     except OSError as error:
