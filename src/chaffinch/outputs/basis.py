@@ -14,10 +14,10 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from .._base.arrays import Floats
 from .._base.checks import check_name
 from .._base.errors import InputError
 from .._base.tokens import Reader
-from .domain import Floats
 
 MOST_WIDTH = 50
 """The most columns that a basis may have."""

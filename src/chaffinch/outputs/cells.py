@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import Floats, Ints
 from .._base.checks import check_name
 from .._base.errors import InputError
 from .._base.masking import HIDDEN, THRESHOLD, unknown_level, without_levels
-from .domain import Codes, Floats, Ints, OutputColumn, OutputDomain, Scalar, same_column_checked
+from .domain import Codes, OutputColumn, OutputDomain, Scalar, same_column_checked
 from .equations import CountTable, SumSystem, Terms
 from .filters import Filter
 

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from .._base.errors import InputError, join_names
 from .document import Compiled, Outputs
-from .domain import Floats, OutputDomain
+from .domain import OutputDomain
 from .equations import CountTable, Output, SumSystem
 from .numbers import people
 

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from .._base.checks import check_at_least, check_name
 from .._base.errors import InputError, UnknownNameError, join_names, unknown_name
 from .._base.masking import HIDDEN, THRESHOLD, unknown_level
@@ -25,9 +26,6 @@ Codes = NDArray[np.int32]
 Records that outputs are checked against may miss values: `MISSING` stands for one, and each output is of those that miss none of its columns."""
 MISSING = -1
 """The code of a value that a record does not have."""
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 MOST_LEVELS = 2**31 - 1
 MAX_ROWS = 10**9
 """The number of records of a domain that does not say how many: more than any data have, so that what is checked on reading does not depend on it."""

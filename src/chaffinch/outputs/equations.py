@@ -19,9 +19,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import Floats, Ints
 from .._base.checks import check_name
 from .._base.errors import InputError
-from .domain import Codes, Floats, Ints, OutputDomain
+from .domain import Codes, OutputDomain
 from .families import FAMILIES, PARTS, FamilyName, Part, multipliers
 
 Reading = Callable[[Floats], tuple[Floats, Floats]]

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .domain import Floats
+from .._base.arrays import Floats
 
 FamilyName = Literal[
     "gaussian",

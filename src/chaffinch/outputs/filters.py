@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import Floats, Mask
 from .._base.conditions import (
     HELP,
     TURNED,
@@ -31,7 +32,7 @@ from .._base.conditions import (
 )
 from .._base.errors import InputError
 from .._base.tokens import Reader
-from .domain import Codes, Floats, Mask, OutputColumn, OutputDomain, Scalar
+from .domain import Codes, OutputColumn, OutputDomain, Scalar
 from .equations import Lookup
 
 _SIGNS: dict[str, Callable[[Floats, float], Mask]] = {

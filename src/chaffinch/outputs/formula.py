@@ -20,12 +20,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from .._base.errors import InputError, UnknownNameError, join_names, unknown_name
 from .._base.formula import Expression, Grammar, Part, parts_of, unique
 from .._base.masking import HIDDEN, unknown_level, without_levels
 from .._base.tokens import Reader, Token
 from .basis import BASES, Basis, basis_call
-from .domain import Codes, Floats, OutputColumn, OutputDomain, Scalar
+from .domain import Codes, OutputColumn, OutputDomain, Scalar
 from .equations import Lookup, Terms
 from .filters import Filter
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .domain import Codes, Floats
+from .._base.arrays import Floats
+from .domain import Codes
 from .equations import CountTable
 
 if TYPE_CHECKING:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import Mask
 from .._base.checks import check_name
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD, masked_count
 from .document import FORMAT, VERSION, Outputs
-from .domain import MISSING, Codes, Mask, OutputColumn, OutputDomain, Scalar
+from .domain import MISSING, Codes, OutputColumn, OutputDomain, Scalar
 
 if TYPE_CHECKING:
     import pyarrow as pa

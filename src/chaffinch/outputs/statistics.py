@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from .._base.arrays import Floats
 from .._base.errors import InputError, MissingExtraError
 from .._base.runtime import one_blas_thread
-from .domain import Codes, Floats
+from .domain import Codes
 from .equations import CountTable, Output, SumSystem
 from .families import FAMILIES, LINKS, FamilyName, moments
 

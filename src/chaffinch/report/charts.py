@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from .._base.errors import InputError
 from .._base.svg import (
     GREY,
@@ -65,7 +65,6 @@ SIGNED = (
     (140, 55, 0),
 )
 UNKNOWN = "#e4e4e4"
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

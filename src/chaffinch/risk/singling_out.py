@@ -26,6 +26,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import ArrayLike, NDArray
 
+from .._base.arrays import Floats, Ints, Mask
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.options import takes
@@ -37,7 +38,6 @@ from .._base.text import count_noun, percent
 from ..stats.intervals import Interval, clopper_pearson
 from .attacker import ATTACKERS, Attacker
 from .finding import Finding, Trials
-from .membership.attacker import Bools, Floats, Ints
 from .membership.features import match_counts
 from .membership.learning import ShadowScores, TrainedAttackers
 from .membership.settings import SinglingOutSettings
@@ -237,7 +237,7 @@ def weights_by_auc(aucs: ArrayLike) -> Floats:
     return np.clip(2 * np.asarray(aucs, dtype=np.float64) - 1, 0.0, 1.0)
 
 
-def exclude_weak(aucs: ArrayLike, share: float) -> Bools:
+def exclude_weak(aucs: ArrayLike, share: float) -> Mask:
     """Return which classifiers stay when the share with the lowest AUC goes (rounded down; one stays): tried and dropped in Sedlmeyr (2024).
 
     Examples

@@ -15,15 +15,13 @@ from math import inf, isinf, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from .._base.errors import InputError
 from .._base.seeds import Seed, child, seed_sequence
 from .intervals import clopper_pearson, student_quantile, wilson
 from .panel import AttackPanel, Pair, check_draws, check_groups
 from .rates import Group, Ratio, Statistic
-
-Floats = NDArray[np.float64]
 
 NO_HOLDOUT = (
     "No holdout was given, so it is not known how much the attack tells about people who are not in the original data, "

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from .._base.errors import InputError
 from .._base.results import NOT_WRITTEN, PlainData, plain_form
 from .._base.seeds import Seed, child, seed_sequence
@@ -31,8 +32,6 @@ from .excess import (
 from .intervals import wilson
 from .panel import AttackPanel, Pair, check_draws, check_groups
 from .rates import Group, Ratio, Statistic
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import Floats, Mask
 from .._base.errors import InputError
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 DEPENDENT = 1e-9
 """Share of a column's length beyond the span of the columns before it under which it counts as

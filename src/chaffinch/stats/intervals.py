@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._base.arrays import Floats
 from .._base.results import Number, finite, from_plain, html_table
 
 Interval = tuple[float, float]
@@ -277,7 +278,6 @@ def jackknife(
     return max(low, value - half), min(high, value + half)
 
 
-Floats = NDArray[np.float64]
 LEVEL = 0.95
 DRAWS = 1 << 16
 """Draws from which the quantile of the largest of several t statistics is read: it is then off by

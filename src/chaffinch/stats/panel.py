@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from .._base.arrays import Floats
 from .._base.checks import check_at_least, check_share
 from .._base.runtime import thread_map
 from .._base.seeds import child
 from .rates import Counted, Group, Ratio, Statistic, Totals
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Pair = tuple[ArrayLike, ArrayLike]
 

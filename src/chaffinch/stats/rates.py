@@ -12,12 +12,12 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._base.arrays import Floats
 from .._base.checks import check_name
 from .._base.compiled import jit
 from .._base.errors import InputError
 from .._base.masking import masked_count
 
-Floats = NDArray[np.float64]
 Group = tuple[NDArray[Any], NDArray[Any]]
 """Two numbers for each person of a group; the statistic says which."""
 

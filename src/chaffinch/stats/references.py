@@ -15,12 +15,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .._base.arrays import Ints
 from ..table.codes import Codes
 from ..table.rows import Names, Rows, Step
 from ..table.schema import Schema
 from ..table.table import Table
-
-Ints = NDArray[np.int64]
 
 DRAWN = 1 << 20
 """Row numbers drawn at once."""

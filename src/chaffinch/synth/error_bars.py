@@ -21,8 +21,8 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from .._base.checks import check_name, check_share
 from .._base.errors import InputError
 from .._base.results import html_table
@@ -42,7 +42,6 @@ MOST_CELLS = 1 << 20
 _BATCH = 1 << 16
 
 Basis = Literal["measured", "bounds"]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -29,6 +29,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .._base.arrays import Mask
 from .._base.errors import InputError
 from ..table.codes import Codes
 from ..table.domain import decode_column
@@ -59,7 +60,6 @@ ColumnCodes = Mapping[str, NDArray[np.uint32]]
 
 CodesByColumn = dict[str, NDArray[np.uint32]]
 
-Mask = NDArray[np.bool_]
 
 DrawCodes = Callable[[int, np.random.Generator], ColumnCodes]
 

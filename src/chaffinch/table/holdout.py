@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from .._base.arrays import Floats, Ints
 from .._base.checks import check_name
 from .._base.errors import InputError, join_names
 from .._base.masking import THRESHOLD
@@ -36,9 +37,6 @@ from .rows import UNKNOWN, Names, Rows, Step
 from .sample import below_share, hashes_of_persons, hashes_of_places, hashes_without
 from .schema import Column, Schema
 from .table import Table
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FALSE_REFUSALS = 0.001
 """Honest holdouts that are refused, at most: a share of them. Tests of ids and of rows share it."""

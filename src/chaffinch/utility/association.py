@@ -12,8 +12,8 @@ from itertools import combinations
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from .._base.errors import InputError
 from .._base.results import from_plain, to_plain
 from ..stats.intervals import Result, jackknife
@@ -21,7 +21,6 @@ from ..stats.pair import TablePair
 from ..table.groups import GROUPS
 from .metric import Distance
 
-Floats = NDArray[np.float64]
 Rows = tuple[tuple[float | None, ...], ...]
 
 WORST = 20

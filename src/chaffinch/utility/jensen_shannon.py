@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from ..stats.intervals import jackknife
 from ..stats.pair import pair_up
 from ..table.groups import GROUPS
 from ..table.rows import Rows
 from .marginals import shares_of_groups, too_few_records
 from .metric import METRICS, Distance, Metric
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -74,14 +72,14 @@ def jensen_shannon(original: Rows, synthetic: Any) -> JensenShannon:
     return JensenShannon(value=value, interval=interval, per_column=per_column, settings=settings)
 
 
-def distance_of_shares(p: Array, q: Array) -> Array:
+def distance_of_shares(p: Floats, q: Floats) -> Floats:
     """Return the Jensen-Shannon distance along the last axis, base 2."""
     from scipy.special import rel_entr
 
     middle = (p + q) / 2
     # Relative entropies to the middle, not a difference of entropies: exactly 0 where the shares are the same.
     divergence = (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=-1) / (2 * np.log(2.0))
-    distance: Array = np.sqrt(np.clip(divergence, 0.0, 1.0))
+    distance: Floats = np.sqrt(np.clip(divergence, 0.0, 1.0))
     return distance
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from ..counts.tally import DENSE_CELLS
 from ..stats.pair import TablePair
 from ..table.groups import GROUPS
@@ -16,7 +17,6 @@ from ..table.groups import GROUPS
 BATCH_CELLS = 1 << 23
 """Cells held at once for each table: 64 MiB."""
 
-Array = NDArray[np.float64]
 Clique = tuple[str, ...]
 Item = TypeVar("Item")
 
@@ -62,7 +62,7 @@ def too_few_records(pair: TablePair) -> str:
 
 def shares_of_groups(
     first: NDArray[Any], second: NDArray[Any]
-) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
     """Return the shares of both tables' cells: of all records, and without each group in turn."""
     shares, without = [], []
     for counts in (first, second):

@@ -8,14 +8,13 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from .._base.checks import check_name
 from ..stats.intervals import jackknife
 from ..table import Table
 from .metric import METRICS, Distance, Metric, UtilityRun
 from .phi_k import PhiK, phi_k
 from .settings import Norm
-
-Floats = NDArray[np.float64]
 
 NORMS: dict[str, str] = {
     "frobenius": "root of the summed squares over the upper triangle",

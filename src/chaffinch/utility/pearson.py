@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from ..stats.pair import pair_up, with_groups
 from ..table import Table
 from ..table.groups import GROUPS
@@ -17,8 +17,6 @@ from ..table.rows import Rows
 from .association import Association, association_result, too_few
 from .metric import METRICS, Metric
 from .phi_k import with_and_without
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

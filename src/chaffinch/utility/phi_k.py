@@ -26,6 +26,7 @@ import pyarrow as pa
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 
+from .._base.arrays import Floats
 from .._base.checks import check_name
 from .._base.errors import InputError
 from ..counts.counter import counter_of
@@ -42,7 +43,6 @@ from .association import Association, association_result, too_few
 from .marginals import in_runs
 from .metric import METRICS, Metric
 
-Floats = NDArray[np.float64]
 Missing = Literal["level", "drop"]
 
 

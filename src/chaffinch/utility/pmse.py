@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from .._base.checks import check_at_least, check_name
 from .._base.runtime import Progress, silent, thread_map
 from .._base.seeds import Seed, child, seed_sequence
@@ -35,8 +36,6 @@ WEAK_PENALTY = 1e6
 
 PERMUTATIONS, REFERENCE_PERMUTATIONS = 20, 5
 """Permutations of the null in a study, and of references, which are far from it or need not be known as closely."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -241,7 +240,7 @@ def _rank(features: Any) -> int:
     return int(np.linalg.matrix_rank(centred / np.outer(scale, scale), tol=1e-8, hermitian=True))
 
 
-def _error(predicted: Array, share: float) -> float:
+def _error(predicted: Floats, share: float) -> float:
     error = float(np.mean((predicted - share) ** 2))
     return error if error > 1e-20 else 0.0  # rounding
 

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .._base.arrays import Ints
 from .._base.masking import THRESHOLD, masked_count
 from .._base.results import PlainData
 from .._base.text import display_name, number
@@ -38,7 +39,6 @@ MOST_COLUMNS = 60
 """Columns that are drawn; of more, the first so many."""
 MISSING = "missing"
 
-Ints = NDArray[np.int64]
 Shares = tuple[float | None, ...]
 """Shares of a table's rows, None where fewer people than the threshold are in a cell."""
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import Floats
 from .._base.checks import check_name, check_whole
 from .._base.errors import InputError
 from .._base.results import plain_form
@@ -38,8 +39,6 @@ INTERVAL_CLIQUES = 128
 
 SHOWN = 20
 """Cliques that a result lists, the furthest first."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class MarginalDistance(Distance):
         }
 
 
-def total_variation(p: Array, q: Array) -> float:
+def total_variation(p: Floats, q: Floats) -> float:
     """Return half the summed absolute difference of two distributions: 0 same, 1 disjoint.
 
     Examples
@@ -190,7 +189,7 @@ def chosen_cliques(
     return [tuple(names[j] for j in clique) for clique in sorted(drawn)]
 
 
-def _distances(pair: TablePair, cliques: Sequence[Clique]) -> Array:
+def _distances(pair: TablePair, cliques: Sequence[Clique]) -> Floats:
     first, second = pair.totals
     return np.array(
         [distance_of(a, b, first, second) for a, b in zip(*pair.marginals(cliques), strict=True)]
@@ -209,7 +208,7 @@ def distance_of(ours: Marginal, theirs: Marginal, first: float, second: float) -
 
 
 def _interval(
-    pair: TablePair, cliques: list[Clique], distances: Array, n_column_sets: int
+    pair: TablePair, cliques: list[Clique], distances: Floats, n_column_sets: int
 ) -> tuple[Interval | None, str]:
     """Return the interval of the mean distance, and what it is made of."""
     if lacking := too_few_records(pair):
@@ -237,7 +236,7 @@ def _interval(
     return (max(0.0, value - half), min(1.0, value + half)), covers
 
 
-def _without_groups(pair: TablePair, cliques: Sequence[Clique]) -> Array:
+def _without_groups(pair: TablePair, cliques: Sequence[Clique]) -> Floats:
     """Return the summed distance of cliques without each group of records in turn."""
     sizes = pair.sizes
     dense = [c for c in cliques if GROUPS * prod(sizes[name] for name in c) <= DENSE_CELLS]
@@ -253,7 +252,7 @@ def _without_groups(pair: TablePair, cliques: Sequence[Clique]) -> Array:
     return sums
 
 
-def _without_groups_of_many(pair: TablePair, clique: Clique) -> Array:
+def _without_groups_of_many(pair: TablePair, clique: Clique) -> Floats:
     """Return the same for a clique with more cells than an array should have: a cell for each combination that occurs."""
     filled = [
         marginals[0].nonzero() for marginals in pair.marginals_of_groups([clique], dense_cells=0)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Ints
 from ..._base.errors import InputError
 from ..._base.masking import masked_count
 from ..._base.results import Number, to_plain
@@ -38,8 +39,6 @@ from .settings import LEVEL, CheckStart
 
 FEWEST = 20
 """The fewest people on either side of a fold."""
-
-Ints = NDArray[np.int64]
 
 
 Sides = NDArray[np.int8]

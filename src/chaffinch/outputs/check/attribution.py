@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats, Ints
 from ..._base.compiled import jit
 from ..._base.errors import InputError
 from ..._base.results import Number, finite, shown_parts
@@ -41,13 +42,12 @@ from ...stats.intervals import (
     crossed_means,
     student_quantile,
 )
-from ..domain import Codes, Floats, OutputDomain
+from ..domain import Codes, OutputDomain
 from .settings import LEVEL
 
 if TYPE_CHECKING:
     from ...risk.finding import Finding
 
-Ints = NDArray[np.int64]
 
 CONVENTIONS = ("matched_rows", "all_rows")
 """What TCAP is a share of."""

@@ -37,12 +37,13 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationInfo, model_validator
 from pydantic import Field as Key
 
+from ..._base.arrays import Floats
 from ..._base.checks import check_name, check_whole
 from ..._base.errors import InputError
 from ..._base.masking import HIDDEN
 from ..._base.registry import Registry
 from ..cells import CrossClassification, Step, cross_classify, table_of_counts
-from ..domain import MAX_ROWS, Codes, Floats, OutputDomain
+from ..domain import MAX_ROWS, Codes, OutputDomain
 from ..equations import Output, Reading, SumSystem, Terms
 from ..filters import Filter, read_filter
 from ..numbers import (

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
+from ..._base.arrays import Floats
 from ..cells import (
     CrossClassification,
     column_numbers,
@@ -24,7 +25,7 @@ from ..cells import (
     scalar_code,
     sums_by_cell,
 )
-from ..domain import Floats, OutputDomain, Scalar
+from ..domain import OutputDomain, Scalar
 from ..equations import Output
 from ..numbers import Interval
 from ..rules.cell_counts import CellCounter, CellCounts

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
+from ..._base.arrays import Floats
 from ..._base.errors import InputError
 from ..cells import CrossClassification, cross_classify, scalar_code
-from ..domain import Codes, Floats, OutputDomain, Scalar
+from ..domain import Codes, OutputDomain, Scalar
 from ..equations import Output, Terms
 from ..formula import Formula
 from ..statistics import statsmodels_fit

@@ -12,8 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field as Key
 
+from ..._base.arrays import Floats
 from ..cells import CrossClassification
-from ..domain import Codes, Floats, OutputDomain
+from ..domain import Codes, OutputDomain
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts, DegreesOfFreedom, Points, Quantiles
 from ..statistics import observe

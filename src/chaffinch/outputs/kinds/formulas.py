@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..domain import Floats
+from ..._base.arrays import Floats
 from ..numbers import Interval
 
 Alternative = Literal["two-sided", "less", "greater"]

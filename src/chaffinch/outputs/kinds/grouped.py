@@ -12,9 +12,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from ..._base.arrays import Floats
 from ..._base.errors import InputError
 from ..cells import scalar_code
-from ..domain import Codes, Floats, OutputDomain, Scalar
+from ..domain import Codes, OutputDomain, Scalar
 from ..equations import Output
 from ..formula import Formula
 from ..rules.cell_counts import CellCounter, CellCounts

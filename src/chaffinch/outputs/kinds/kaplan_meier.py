@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
+from ..._base.arrays import Floats
 from ..cells import (
     CrossClassification,
     Step,
@@ -19,7 +20,7 @@ from ..cells import (
     scalar_code,
     sums_by_cell,
 )
-from ..domain import Floats, OutputDomain, Scalar
+from ..domain import OutputDomain, Scalar
 from ..equations import Output, SumSystem
 from ..numbers import UNSAID, Interval
 from ..rules.cell_counts import COUNT, CellCounter, CellCounts

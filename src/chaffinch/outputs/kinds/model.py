@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
+from ..._base.arrays import Floats, Ints
 from ..._base.errors import InputError
 from ..._base.runtime import one_blas_thread
-from ..domain import Codes, Floats, Ints, OutputDomain
+from ..domain import Codes, OutputDomain
 from ..equations import Lookup, Terms
 from ..formula import Formula, plain_name, read_formula, unlearnt_words
 from ..numbers import Interval, Number, Printer

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from ..._base.arrays import Floats
 from ..._base.errors import InputError
 from ..._base.masking import HIDDEN
-from ..domain import Codes, Floats, OutputDomain, Scalar
+from ..domain import Codes, OutputDomain, Scalar
 from ..equations import Output
 from ..formula import Formula
 from ..statistics import statsmodels_fit

@@ -12,8 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field as Key
 
+from ..._base.arrays import Floats
 from ..._base.errors import InputError
-from ..domain import Floats, OutputDomain
+from ..domain import OutputDomain
 from ..equations import Output
 from ..formula import Formula
 from ..numbers import Number

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
+from ..._base.arrays import Floats
 from ..._base.errors import InputError
 from ..cells import (
     CrossClassification,
@@ -30,7 +31,7 @@ from ..cells import (
     sums_by_cell,
     table_of_counts,
 )
-from ..domain import Floats, OutputDomain
+from ..domain import OutputDomain
 from ..equations import Output, SumSystem
 from ..numbers import UNSAID, WITHHELD, Interval, people
 from ..rules.cell_counts import COUNT, CellCounter, CellCounts, CellMark, is_unsaid

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
+from ..._base.arrays import Floats
 from ..cells import column_numbers, record_groups, sums_by_cell
-from ..domain import MOST_CELLS, Floats, OutputDomain
+from ..domain import MOST_CELLS, OutputDomain
 from ..equations import Output, Terms
 from ..numbers import Interval, share_interval
 from ..rules.cell_counts import CellCounter, CellCounts

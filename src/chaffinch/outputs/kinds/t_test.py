@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
+from ..._base.arrays import Floats
 from ..cells import CrossClassification, column_numbers, record_groups, sums_by_cell
-from ..domain import Floats, OutputDomain
+from ..domain import OutputDomain
 from ..equations import Output
 from ..numbers import Interval
 from .base import (

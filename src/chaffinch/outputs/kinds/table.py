@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
+from ..._base.arrays import Floats, Ints
 from ..cells import (
     TOTAL,
     CrossClassification,
@@ -22,7 +23,7 @@ from ..cells import (
     table_of_counts,
     with_margins,
 )
-from ..domain import MAX_ROWS, Floats, Ints, OutputDomain
+from ..domain import MAX_ROWS, OutputDomain
 from ..equations import Output
 from ..filters import Filter
 from ..numbers import (

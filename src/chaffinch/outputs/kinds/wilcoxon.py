@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
+from ..._base.arrays import Floats
 from ..cells import column_numbers
-from ..domain import Floats, OutputDomain
+from ..domain import OutputDomain
 from ..equations import Output, Terms
 from ..numbers import Interval
 from .base import KINDS, Kind, OptionalColumn, Sample, Statistic

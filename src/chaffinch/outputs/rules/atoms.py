@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..domain import Ints
+from ..._base.arrays import Ints
 from .cell_counts import CellCounts
 
 MAX_ATOMS = 100_000

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Ints, Mask
 from ..cells import CrossClassification, Step, unite_groups
-from ..domain import MOST_CELLS, Codes, Ints, Mask, OutputDomain
+from ..domain import MOST_CELLS, Codes, OutputDomain
 from ..filters import Filter
 from ..numbers import SUPPRESSED, UNKNOWN, UNSAID, count_interval
 from .findings import RuleFinding, finding

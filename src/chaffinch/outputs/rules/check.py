@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._base.arrays import Floats, Ints
 from ..._base.errors import InputError
 from ..._base.runtime import one_blas_thread
 from ..cells import column_numbers
-from ..domain import Codes, Floats, Ints, OutputDomain
+from ..domain import Codes, OutputDomain
 from .cell_counts import COUNT, CellCounter, CellCounts, MissingLevels, tallies_of
 from .evidence import RULES, PrintedOutput, RecordsBehind, Release, judge
 from .findings import RuleFinding, RuleReport, not_assessed

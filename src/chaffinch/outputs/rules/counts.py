@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._base.arrays import Ints, Mask
 from ..._base.errors import InputError
 from ..cells import CrossClassification
-from ..domain import Ints, Mask
 from .cell_counts import CellCounter, CellCounts
 from .evidence import (
     RULES,

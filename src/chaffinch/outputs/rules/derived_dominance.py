@@ -8,7 +8,7 @@ from itertools import permutations
 
 import numpy as np
 
-from ..domain import Floats, Ints
+from ..._base.arrays import Floats, Ints
 from .cell_counts import COUNT, CellCounts, cells_within, margin
 from .evidence import RULES, Release, Rule, SortedGroups
 from .findings import RuleFinding, Status, count_phrase

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._base.arrays import Ints, Mask
 from ..._base.errors import join_names
-from ..domain import Ints, Mask
 from .cell_counts import COUNT, CellCounts, defined_within, margin
 from .evidence import RULES, Release, Rule
 from .findings import ORDER, RuleFinding, Status, cells_in_words

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..._base.arrays import Floats, Ints
 from ..._base.registry import Registry
-from ..domain import Codes, Floats, Ints, OutputDomain
+from ..domain import Codes, OutputDomain
 from ..numbers import printed_interval
 from .findings import RuleFinding, Status, finding
 from .policy import Policy

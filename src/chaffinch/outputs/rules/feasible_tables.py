@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Ints, Mask
 from ..._base.compiled import jit
-from ..domain import Codes, Ints, Mask
+from ..domain import Codes
 from .cell_counts import CellCounts
 from .lookups import Lookups
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..domain import Floats, Ints, Mask
+from ..._base.arrays import Floats, Ints, Mask
 from .atoms import find_cells, used_columns
 from .cell_counts import COUNT, CellCounts
 

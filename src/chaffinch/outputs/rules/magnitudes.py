@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..domain import Mask
+from ..._base.arrays import Mask
 from .counts import names_of_cells
 from .evidence import (
     RULES,

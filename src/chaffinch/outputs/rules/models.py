@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats, Ints
 from ...counts.tally import count_cells
 from ...stats.glm import Influence, class_influence, influence
 from ...table.compare.classes import class_ids
-from ..domain import Codes, Floats, Ints, OutputDomain
+from ..domain import Codes, OutputDomain
 from ..formula import Factor, Formula, Term
 from .evidence import RULES, InterpolatingFit, ModelGroups, Outcome, Rule, SortedGroups
 from .findings import count_phrase

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..domain import Floats, Ints, Mask
+from ..._base.arrays import Floats, Ints, Mask
 from .atoms import Atoms
 
 if TYPE_CHECKING:

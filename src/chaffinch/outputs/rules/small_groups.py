@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..domain import Floats, Ints, Mask
+from ..._base.arrays import Floats, Ints, Mask
 from .atoms import Atoms
 
 MAX_WORK = 2_000_000

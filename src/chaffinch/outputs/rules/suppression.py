@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..domain import Mask
+from ..._base.arrays import Mask
 from .cell_counts import CellCounts
 from .evidence import RULES, Outcome, Rule
 from .findings import cells_in_words, count_phrase

@@ -15,7 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..domain import Codes, Floats, Mask
+from ..._base.arrays import Floats, Mask
+from ..domain import Codes
 from . import atoms as atom_layout
 from . import feasible_tables, ranges
 from .atoms import (

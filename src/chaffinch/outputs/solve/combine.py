@@ -22,12 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..domain import Floats
+from ..._base.arrays import Floats, Ints
 from .moves import COPY_TWO, Moves, candidates
 from .state import State
-
-Ints = NDArray[np.int64]
-
 
 Masks = NDArray[np.uint64]
 

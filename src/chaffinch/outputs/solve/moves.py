@@ -14,8 +14,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats, Ints
 from ..._base.compiled import jit
-from ..domain import Codes, Floats, OutputDomain
+from ..domain import Codes, OutputDomain
 from ..equations import CountTable
 from .program import (
     BLOCK,
@@ -36,8 +37,6 @@ from .program import (
     fill_multipliers,
 )
 from .state import State
-
-Ints = NDArray[np.int64]
 
 Kind = Literal["change", "step", "swap", "near_swap", "copy", "copy_two", "repair"]
 

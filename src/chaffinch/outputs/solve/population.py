@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats, Ints
 from ..._base.compiled import jit
-from ..domain import Codes, Floats, OutputDomain
+from ..domain import Codes, OutputDomain
 from .moves import cumulative_chances, draw_level, draw_uniform
 from .program import (
     BLOCKS,
@@ -27,8 +28,6 @@ from .program import (
     fill_keys,
     fill_multipliers,
 )
-
-Ints = NDArray[np.int64]
 
 
 class BreedingRates(NamedTuple):

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._base.arrays import Floats, Ints
 from ..._base.compiled import jit
-from ..domain import Codes, Floats, OutputDomain
+from ..domain import Codes, OutputDomain
 from ..equations import CountTable, Lookup, Problem, SumSystem, Terms
 from ..families import FAMILIES, LEAST_ETA, PARTS
 
-Ints = NDArray[np.int64]
 _Look = TypeVar("_Look", Lookup, Terms)
 
 # Places in a row of `Program.system`, which has `SYSTEM` of them, and in a row of `Program.block`, which has `BLOCK`.

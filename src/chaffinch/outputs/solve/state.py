@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..domain import Codes, Floats
+from ..._base.arrays import Floats
+from ..domain import Codes
 from ..equations import CountTable, Problem, SumSystem
 from ..families import FAMILIES
 from .program import RecordSums, compile_problem, gram, square_sums, sums_from_scratch

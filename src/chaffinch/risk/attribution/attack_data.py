@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..._base.arrays import Ints
 from ..._base.errors import InputError, unknown_name
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, child, seed_sequence
@@ -29,13 +30,7 @@ from ...stats.references import (
 from ...stats.sampled import SampledRecords, hash_key
 from ...table.align import align
 from ...table.codes import Codes
-from ...table.compare.values import (
-    CodedTables,
-    CodeGrid,
-    ColumnCoder,
-    Ints,
-    column_coder,
-)
+from ...table.compare.values import CodedTables, CodeGrid, ColumnCoder, column_coder
 from ...table.groups import code_column
 from ...table.rows import Names, Rows, Step
 from ...table.sample import choose_slice

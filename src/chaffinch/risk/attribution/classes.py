@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Ints
 from ..._base.checks import check_at_least
 from ..._base.errors import InputError, TooLargeError
 from ..._base.masking import masked_count
 from ..._base.seeds import Seed, generator
 from ...table.compare.classes import squeeze, zero_based
-from ...table.compare.values import Ints
 
 MOST_SUBSETS = 10_000
 """Key subsets beyond which `key_subsets` refuses, or samples if it has a seed."""

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Ints
 from ..._base.checks import check_at_least
 from ..._base.errors import InputError, unknown_name
 from ..._base.masking import masked_count
 from ..._base.runtime import Progress, silent
-from ...table.compare.values import Ints
 from ..attacker import ATTACKERS, Attacker
 from .attempt import Outcome, outcome_of_answers
 from .hamming import Search, align, distinct, find_nearest

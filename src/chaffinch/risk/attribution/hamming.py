@@ -19,9 +19,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Ints
 from ..._base.runtime import Progress, silent, thread_count, thread_map
 from ...table.compare.classes import KeySpace, squeeze, zero_based
-from ...table.compare.values import Ints
 
 Search = Literal["auto", "classes", "pairs"]
 

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Ints, Mask
 from ..._base.errors import InputError, unknown_name
 from ..._base.masking import masked_count
 from ...counts.marginal import Marginal, SparseCounts
 from ...stats.rates import Scores
 from ...table.compare.classes import Classes, Keys, KeySpace, squeeze, zero_based
-from ...table.compare.values import Ints
 from .classes import KeyCells, sums_of
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,7 +67,7 @@ class Match:
         """The number of people."""
         return self.n_entries if self.count is None else int(self.count.sum())
 
-    def people_in(self, entries: Bools) -> int:
+    def people_in(self, entries: Mask) -> int:
         """Return how many people some of the entries stand for."""
         return int(np.count_nonzero(entries) if self.count is None else self.count[entries].sum())
 
@@ -82,34 +80,34 @@ class Match:
         )
 
     @property
-    def matched(self) -> Bools:
+    def matched(self) -> Mask:
         """Whether a source row has the person's key."""
         return self.n_key > 0
 
     @property
-    def right(self) -> Bools:
+    def right(self) -> Mask:
         """Whether the source rows with the person's key (at least one) all have the person's value."""
         return self.right_at(1.0)
 
     @property
-    def unique_people(self) -> Bools:
+    def unique_people(self) -> Mask:
         """Whether no other person has the person's key."""
         return self.people_key == 1
 
     @property
-    def unique_source(self) -> Bools:
+    def unique_source(self) -> Mask:
         """Whether exactly one source row has the person's key."""
         return self.n_key == 1
 
-    def disclosive_at(self, tau: float) -> Bools:
+    def disclosive_at(self, tau: float) -> Mask:
         """Return whether some value has a share of at least tau among the source rows with the person's key."""
         return share(self.n_top, self.n_key) >= check_tau(tau)
 
-    def right_at(self, tau: float) -> Bools:
+    def right_at(self, tau: float) -> Mask:
         """Return whether the person's own value has such a share; for tau up to 1/2 it need not be the only one."""
         return share(self.n_both, self.n_key) >= check_tau(tau)
 
-    def people_at(self, tau: float) -> Bools:
+    def people_at(self, tau: float) -> Mask:
         """Return whether the person's own value has such a share among people with the person's key."""
         return share(self.people_both, self.people_key) >= check_tau(tau)
 

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats, Ints
 from ..._base.masking import masked_count
 from ...stats.rates import ClassStatistic, Ratio, Scores
 from ...table.compare.classes import Keys
-from ...table.compare.values import Ints
 from ..attacker import ATTACKERS, Attacker
 from ..settings import CONVENTIONS, Convention, check_convention
 from .attempt import Guess, Outcome, guess
@@ -36,9 +36,6 @@ from .matching import Match, check_tau, match
 
 if TYPE_CHECKING:
     from .attempt import AttackContext
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._base.arrays import Floats, Ints, Mask, Singles
 from ..._base.checks import check_name
 from ..._base.errors import InputError
 from ..._base.seeds import Seed, generator
@@ -24,18 +25,6 @@ Kind = Literal["counts", "real"]
 
 
 KINDS = ("counts", "real")
-
-
-Floats = NDArray[np.float64]
-
-
-Singles = NDArray[np.float32]
-
-
-Bools = NDArray[np.bool_]
-
-
-Ints = NDArray[np.int64]
 
 
 FOLDS = 5
@@ -125,7 +114,7 @@ class Calibration:
         )
 
 
-def calibrate(score: NDArray[Any], member: Bools) -> Calibration:
+def calibrate(score: NDArray[Any], member: Mask) -> Calibration:
     """Return Platt's calibration of scores (shadows, tables) that the learner was not fitted to; slope 0 where they say nothing.
 
     Logistic regression of one number (Platt, 1999, with its smoothed labels: perfect separation has a finite slope), members
@@ -234,7 +223,7 @@ class CalibratedAttacker(OddsAttacker):
     width: int
     calibration: Calibration
     checked: Floats = field(repr=False)
-    member: Bools = field(repr=False)
+    member: Mask = field(repr=False)
     settings: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -266,13 +255,13 @@ class TrainingShadows:
     """What a learner is shown: features (shadows, tables, d), whether the target was in each shadow, and its fold."""
 
     features: Singles
-    member: Bools
+    member: Mask
     fold: Ints
     rng: np.random.Generator
     threads: int | None
 
     @property
-    def by_table(self) -> tuple[Singles, Bools, Ints]:
+    def by_table(self) -> tuple[Singles, Mask, Ints]:
         """Features (shadows x tables, d), and the membership and fold of each table."""
         _, tables, width = self.features.shape
         return (
@@ -335,7 +324,7 @@ class CrossFitLearner:
         )
 
 
-def out_of_fold(fold: Ints, scores: Callable[[int, Bools], Floats]) -> Floats:
+def out_of_fold(fold: Ints, scores: Callable[[int, Mask], Floats]) -> Floats:
     """Return scores in the order of records, where `scores(number, outside)` are those of one fold by a fit to all others.
 
     Examples
@@ -349,7 +338,7 @@ def out_of_fold(fold: Ints, scores: Callable[[int, Bools], Floats]) -> Floats:
     return np.concatenate([scores(number, outside) for number, outside in enumerate(parts)])[order]
 
 
-def check_features(features: ArrayLike, member: ArrayLike, kind: Kind) -> tuple[Singles, Bools]:
+def check_features(features: ArrayLike, member: ArrayLike, kind: Kind) -> tuple[Singles, Mask]:
     x, inside = np.asarray(features, dtype=np.float32), np.asarray(member)
     if x.ndim != 3 or 0 in x.shape:
         raise InputError(
@@ -369,7 +358,7 @@ def check_features(features: ArrayLike, member: ArrayLike, kind: Kind) -> tuple[
     return x, inside
 
 
-def folds(member: Bools, rng: np.random.Generator) -> Ints:
+def folds(member: Mask, rng: np.random.Generator) -> Ints:
     """A fold for each shadow: members and others are dealt out apart, so that every fold has its share of both.
 
     Shadows that come in pairs, one with the target and then one without (the design `neighbours`), share all records but one, and stay together: a

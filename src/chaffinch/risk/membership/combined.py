@@ -14,16 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._base.arrays import Floats, Ints, Mask
 from ..._base.checks import check_name
 from ..._base.errors import InputError
 from ..._base.seeds import Seed, generator, seed_sequence
 from ..attacker import ATTACKERS, Attacker
 from .attacker import (
     DISTINGUISHED,
-    Bools,
     CalibratedAttacker,
-    Floats,
-    Ints,
     Kind,
     Learner,
     TargetAttacker,
@@ -147,7 +145,7 @@ class CombinedLearner:
         }
 
 
-def stack(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, float]:
+def stack(odds: Floats, member: Mask, fold: Ints) -> tuple[Floats, Floats, float]:
     """Return weights of parts, their sum out of fold (shadows, tables), and the variance that was chosen, from log-odds (parts, shadows, tables).
 
     The weights minimise the log loss of their sum plus |w - w0|^2 / (2 variance), over shadows, none below 0. w0 is each part's share of
@@ -170,7 +168,7 @@ def stack(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, floa
     all_shadows = np.ones(shadows, dtype=bool)
     of_parts = np.stack([losses(part_log_odds) for part_log_odds in odds])
 
-    def start(used: Bools) -> Floats:
+    def start(used: Mask) -> Floats:
         best_part = int(of_parts[:, used].sum(axis=1).argmin())
         apart = of_parts[:, used] - of_parts[best_part, used]
         errors = apart.std(axis=1) * np.sqrt(apart.shape[1])
@@ -180,7 +178,7 @@ def stack(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, floa
     best: tuple[float, Floats, Floats] | None = None
     for variance in VARIANCES:
 
-        def weighted(_: int, outside: Bools, variance: float = variance) -> Floats:
+        def weighted(_: int, outside: Mask, variance: float = variance) -> Floats:
             used = ~outside
             weights = _weights(odds[:, used], member[used], start(used), variance)
             return np.asarray(np.einsum("p,pst->st", weights, odds[:, outside]))
@@ -197,7 +195,7 @@ def stack(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, floa
     return _weights(odds, member, start(all_shadows), variance), unseen, variance
 
 
-def _weights(odds: Floats, member: Bools, start: Floats, variance: float) -> Floats:
+def _weights(odds: Floats, member: Mask, start: Floats, variance: float) -> Floats:
     """The weights that minimise the penalised log loss: Newton's steps over the weights that are free to move, cut off at 0 (Bertsekas 1982)."""
     if variance == 0.0 or len(odds) == 1:
         return start

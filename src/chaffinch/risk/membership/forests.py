@@ -15,20 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats, Ints, Mask, Singles
 from ..._base.checks import check_at_least
 from ..._base.compiled import jit
 from ..._base.runtime import thread_count, thread_map
 from ..attacker import ATTACKERS, Attacker
 from .attacker import (
     DISTINGUISHED,
-    Bools,
     Cleaner,
     CrossFitLearner,
-    Floats,
-    Ints,
     Kind,
     ScoreFit,
-    Singles,
     TrainingShadows,
     out_of_fold,
 )
@@ -154,7 +151,7 @@ ATTACKERS.register(
 
 def search_settings(
     columns: NDArray[Any],
-    member: Bools,
+    member: Mask,
     fold: Ints,
     draws: int,
     rng: np.random.Generator,
@@ -179,7 +176,7 @@ def search_settings(
 
 def chances_out_of_fold(
     columns: NDArray[Any],
-    member: Bools,
+    member: Mask,
     fold: Ints,
     settings: Mapping[str, Any],
     *,
@@ -188,7 +185,7 @@ def chances_out_of_fold(
 ) -> Floats:
     """Return the chance of each record from trees grown without its fold."""
 
-    def chances(number: int, outside: Bools) -> Floats:
+    def chances(number: int, outside: Mask) -> Floats:
         used = np.flatnonzero(~outside)
         forest = train_forest(columns, member, used, settings, seed=seed + number, threads=threads)
         return forest.chances(columns, np.flatnonzero(outside))
@@ -198,7 +195,7 @@ def chances_out_of_fold(
 
 def train_forest(
     columns: NDArray[Any],
-    member: Bools,
+    member: Mask,
     rows: Ints,
     settings: Mapping[str, Any],
     *,

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._base.arrays import Floats, Mask, Singles
 from ..attacker import ATTACKERS, Attacker
 from .attacker import (
     DISTINGUISHED,
-    Bools,
     CrossFitLearner,
-    Floats,
     Kind,
     ScoreFit,
-    Singles,
     TrainingShadows,
     blocks,
     out_of_fold,
@@ -99,7 +97,7 @@ def _places(ranks: Singles) -> Floats:
     return np.asarray((np.asarray(ranks, dtype=np.float64) + 1) * ((GRID - 1) / 2))
 
 
-def _ratios(places: Floats, member: Bools, spread: float) -> Floats:
+def _ratios(places: Floats, member: Mask, spread: float) -> Floats:
     """The log of the density of members over that of others on the grid, (scores, grid), from places (shadows, tables, scores)."""
     grid = np.arange(GRID)
     kernel = np.exp(-0.5 * ((grid[:, None] - grid) / (spread * (GRID - 1) / 2)) ** 2)

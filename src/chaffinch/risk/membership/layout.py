@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._base.arrays import Floats
 from ..._base.errors import InputError
 from ..._base.seeds import Seed
 from ..attacker import ATTACKERS
-from .attacker import Floats, Kind, Learner, OddsAttacker, TargetAttacker, learner
+from .attacker import Kind, Learner, OddsAttacker, TargetAttacker, learner
 
 TABLE = "table"
 """The group of what is seen of coded tables or of the model: the settings say what. All other groups are of released values."""

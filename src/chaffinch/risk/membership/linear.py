@@ -13,20 +13,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..._base.arrays import Floats, Ints, Mask, Singles
 from ..._base.checks import check_at_least
 from ..._base.compiled import jit
 from ..._base.runtime import one_blas_thread, thread_map
 from ..attacker import ATTACKERS, Attacker
 from .attacker import (
     DISTINGUISHED,
-    Bools,
     Cleaner,
     CrossFitLearner,
-    Floats,
-    Ints,
     Kind,
     ScoreFit,
-    Singles,
     TargetAttacker,
     TrainingShadows,
     blocks,
@@ -142,7 +139,7 @@ def _hashes(x):  # type: ignore[no-untyped-def]
 
 def _ridge_logistic(
     x: Singles,
-    member: Bools,
+    member: Mask,
     fold: Ints,
     ridges: Sequence[tuple[Floats, float]],
     *,

@@ -10,18 +10,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..._base.arrays import Floats, Ints, Mask, Singles
 from ..._base.runtime import one_blas_thread
 from ..attacker import ATTACKERS, Attacker
 from .attacker import (
     DISTINGUISHED,
-    Bools,
     Cleaner,
     CrossFitLearner,
-    Floats,
-    Ints,
     Kind,
     ScoreFit,
-    Singles,
     TrainingShadows,
     out_of_fold,
 )
@@ -110,7 +107,7 @@ def _ridge(x: Floats, side: Floats, fold: Ints) -> tuple[Floats, Floats, float]:
     gram, total = grams.sum(axis=0), sums.sum(axis=0)
 
     def fold_scores(ridge: float) -> tuple[float, float, Floats]:
-        def predicted(number: int, outside: Bools) -> Floats:
+        def predicted(number: int, outside: Mask) -> Floats:
             rows = tables * int((~outside).sum())
             return x[outside] @ _solve_ridge(
                 gram - grams[number], total - sums[number], ridge * rows

@@ -13,14 +13,11 @@ from dataclasses import dataclass
 from math import floor, sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..._base.arrays import Floats, Ints, Mask
 from ..._base.errors import InputError
 from ...stats.intervals import Interval, clustered_auc, clustered_rate, student_quantile
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 MAX_POINTS = 200
 
@@ -33,7 +30,7 @@ class LabelledScores:
     """
 
     scores: Floats
-    member: Bools
+    member: Mask
     shadow: Ints
     target: Ints | None = None
 
@@ -82,7 +79,7 @@ class LabelledScores:
         """How many shadows there are."""
         return int(self.shadow.max()) + 1
 
-    def side(self, member: bool, threshold: float) -> tuple[Bools, Ints]:
+    def side(self, member: bool, threshold: float) -> tuple[Mask, Ints]:
         """Return for members, or others, whether each scores above a threshold, and its shadow."""
         side = self.member == member
         return self.scores[side] > threshold, self.shadow[side]

@@ -12,18 +12,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats, Singles
 from ..._base.compiled import jit
 from ..._base.errors import InputError
 from ...table.compare.distances import gower_sums, smallest
 from ...table.table import Table
 from ..shadows.generator import value_reader
 from ..shadows.values import PlainValues, ValueReader
-
-Floats = NDArray[np.float64]
-
-
-Singles = NDArray[np.float32]
-
 
 RARE = 10
 """Records of the population below which a value of one column is rare: seeing it again says something of those who have it."""

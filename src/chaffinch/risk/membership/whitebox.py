@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._base.arrays import Singles
 from ..._base.errors import InputError, TooLargeError, unknown_name
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.bayesnet.network import Network
@@ -23,7 +24,6 @@ from ...synth.bayesnet.tables import ConditionalTable
 from ...synth.bayesnet.trees import TreeTable
 from ...table.schema import Schema
 
-Singles = NDArray[np.float32]
 Values = Literal["chances", "weights"]
 
 FLOOR = 1e-9

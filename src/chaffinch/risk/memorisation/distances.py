@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats, Ints
 from ..._base.compiled import jit
 from ..._base.masking import masked_count
 from ..._base.runtime import thread_map
@@ -122,12 +123,6 @@ ATTACKERS.register(
         share=False,
     )
 )
-
-
-Ints = NDArray[np.int64]
-
-
-Floats = NDArray[np.float64]
 
 
 Rows = tuple[NDArray[np.float32], NDArray[np.int32]]

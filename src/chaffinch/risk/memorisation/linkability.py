@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats, Ints
 from ..._base.checks import check_at_least
 from ..._base.compiled import jit
 from ..._base.errors import InputError
@@ -28,12 +29,6 @@ from .protocol import (
     NotApplicableError,
     ReleaseCase,
 )
-
-Ints = NDArray[np.int64]
-
-
-Floats = NDArray[np.float64]
-
 
 NEAREST = (1, 5)
 """Nearest rows of the registered tests."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._base.arrays import Ints
 from ..._base.compiled import jit
 from ..._base.errors import InputError
 from ..._base.masking import masked_count
@@ -25,8 +25,6 @@ from .protocol import (
     ReleaseCase,
     draw_at_most,
 )
-
-Ints = NDArray[np.int64]
 
 MOST = 5000
 """Predicates that are tried on people."""

@@ -9,11 +9,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats, Ints
 from ..._base.errors import unknown_name
 from ..._base.masking import masked_count
 from ..._base.runtime import SharedWork
 from ...table.compare.classes import KeySpace
-from ...table.compare.values import CodedTables, Floats, Ints
+from ...table.compare.values import CodedTables
 from ..settings import Parts
 
 MOST_ROWS = 20_000

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats, Ints
 from ..._base.compiled import jit
 from ..._base.runtime import thread_map
 from ..._base.seeds import child
@@ -17,12 +18,6 @@ from ...stats.rates import Scores
 from ...table.compare.distances import gower_sums
 from ..attacker import ATTACKERS, Attacker
 from .protocol import MOST_ROWS, ReleaseCase, draw_at_most
-
-Ints = NDArray[np.int64]
-
-
-Floats = NDArray[np.float64]
-
 
 COPIES = 0.005
 """The share of members who are copied, of which a match's chance to be a copy is worked out: the test is sharpest for shares of about this."""

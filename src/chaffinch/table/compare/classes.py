@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Ints
 from ..._base.compiled import jit
 from ..._base.errors import InputError
 from ..._base.masking import masked_count
 from ..codes import Codes
-from .values import Ints
 
 Keys = NDArray[Any] | Sequence[NDArray[Any]]
 """Key columns: a matrix of rows x keys, or a sequence of code arrays, one a key."""

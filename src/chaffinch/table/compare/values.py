@@ -19,15 +19,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats, Ints
 from ..domain import OTHER, Categories, level_labels
 from ..rows import Rows
 from ..schema import NUMERIC_KINDS, Column
 from ..settings import Numeric, Rare
 from ..table import Table
 from ..types import to_numbers, whole_array
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 UNSEEN = -1
 """The code of a value that no table has that a coder was learnt from: it equals no other."""

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Mask
 from ..._base.conditions import (
     HELP,
     TURNED,
@@ -47,7 +48,6 @@ MOST_CELLS = 1 << 22
 """The most combinations of codes that constraints which share columns may span."""
 
 MISSING = "missing"
-Mask = NDArray[np.bool_]
 _SIGNS: dict[str, Any] = {
     "==": np.equal,
     "!=": np.not_equal,

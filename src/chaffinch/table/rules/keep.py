@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Mask
 from ..._base.errors import SchemaError, join_names
 from ..._base.masking import masked_count
 from ..domain import ColumnDomain, Intervals
@@ -45,7 +46,6 @@ MOST_GRID = 1 << 18
 their numbers alone.
 """
 
-Mask = NDArray[np.bool_]
 Ranges = tuple[NDArray[np.float64], NDArray[np.float64], Mask]
 
 

@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..._base.arrays import Mask
 from ..._base.conditions import (
     TURNED,
     Addend,
@@ -56,8 +57,6 @@ own: what floats lose in a sum.
 
 NARROW = 1e-5
 """Share of the sum by which both sides of a rule may differ where a column is stored in floats of 32 bits or fewer."""
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats
 from ..tree import Tree
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Bounds = tuple[Whole, Whole]
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..._base.arrays import Floats
 from ..._base.errors import ChaffinchError, InputError, PersonalDataWarning
 from ..._base.seeds import child
 from ..._base.text import detectable_words
@@ -464,7 +465,6 @@ GROUPS = 10
 """Groups of records that are left out in turn for the interval of a regression's overlap."""
 
 Interval = tuple[float, float] | None
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

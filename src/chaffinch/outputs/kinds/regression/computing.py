@@ -16,11 +16,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...._base.arrays import Floats
 from ...._base.errors import InputError, join_names
 from ...._base.masking import HIDDEN
 from ...._base.runtime import one_blas_thread
 from ....counts.tally import count_cells
-from ...domain import Codes, Floats, OutputDomain
+from ...domain import Codes, OutputDomain
 from ...equations import SumSystem
 from ...families import FAMILIES, FamilyName, multipliers
 from ...formula import Formula

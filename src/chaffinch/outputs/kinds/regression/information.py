@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...._base.arrays import Floats
 from ...._base.errors import InputError
-from ...domain import MOST_CELLS, Floats, OutputDomain
+from ...domain import MOST_CELLS, OutputDomain
 from ...equations import Lookup, Output, RegressionModel, SumSystem, Terms
 from ...families import FAMILIES, multipliers
 from ...formula import Formula

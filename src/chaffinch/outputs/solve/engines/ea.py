@@ -22,9 +22,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...._base.arrays import Floats
 from ...._base.errors import MissingExtraError
 from ...._base.seeds import Seed, generator
-from ...domain import Codes, Floats, OutputDomain
+from ...domain import Codes, OutputDomain
 from ...equations import CountTable, Problem, SumSystem
 from ...statistics import numbers_of
 from ..engine import Checkpoint, SearchCost, SearchEngine, Solved, check_proposals, seconds_of_move

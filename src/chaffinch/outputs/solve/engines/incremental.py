@@ -20,9 +20,9 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from ...._base.arrays import Floats
 from ...._base.checks import check_at_least
 from ...._base.seeds import Seed, generator
-from ...domain import Floats
 from ...equations import Problem
 from ..combine import combine, relax
 from ..engine import PROPOSALS, Checkpoint, SearchEngine, Solved, check_proposals

@@ -20,8 +20,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...._base.arrays import Floats
 from ...._base.seeds import Seed, generator
-from ...domain import Codes, Floats, OutputDomain
+from ...domain import Codes, OutputDomain
 from ...equations import CountTable, Problem, RegressionModel, SumSystem
 from ...families import moments
 from ..engine import PROPOSALS, SearchEngine, Solved
