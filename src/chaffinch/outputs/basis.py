@@ -85,7 +85,10 @@ class Spline:
     degree: int = 3
     lower: float | None = None
     upper: float | None = None
-    clipped: bool = False  # Whether bounds are the data's: no record is beyond them, and what levels beyond them have does not matter
+    clipped: bool = False
+    """Whether bounds are the data's: no record is beyond them, and what levels beyond them have
+    does not matter.
+    """
 
     def __post_init__(self) -> None:
         if self.df is not None and self.knots is not None:

@@ -83,9 +83,8 @@ class Outputs:
 
     fields: OutputDomain
     outputs: tuple[OutputSpec, ...]
-    rows: int | None = (
-        None  # The number of records that they are of; None if it is not known, or to be given later
-    )
+    rows: int | None = None
+    """The number of records that they are of; None if it is not known, or to be given later."""
 
     def __post_init__(self) -> None:
         names = self.names

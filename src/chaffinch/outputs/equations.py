@@ -52,7 +52,8 @@ class Lookup:
     """Positions of the columns; none for a constant."""
     sizes: tuple[int, ...]
     """The numbers of levels of the columns."""
-    values: Floats  # Shape (combinations, width), combinations in C order
+    values: Floats
+    """Shape (combinations, width), combinations in C order."""
 
     def __post_init__(self) -> None:
         _check_shape("A look-up", self.columns, self.sizes, len(self.values))
@@ -152,8 +153,10 @@ class CountTable:
     """
 
     name: str
-    # For each column its position and, for every level, the group it falls into; -1 where such records are filtered out
     groups: tuple[tuple[int, Ints], ...]
+    """For each column its position and, for every level, the group it falls into; -1 where such
+    records are filtered out.
+    """
     lo: Ints
     """The least count that each cell may have, in C order of the groups: the same as `hi` for an exact count, 1 for a suppressed one, below it for a rounded one."""
     hi: Ints
@@ -213,14 +216,16 @@ class CountTable:
 class RegressionModel:
     """The regression part of a system of sums: a family at given coefficients."""
 
-    # family, part: See `families.py`; `score` for the estimating equations
     family: FamilyName
-    eta: tuple[
-        Lookup, ...
-    ]  # Look-ups that add up to the linear predictor (multinomial: K - 1 of them)
-    label: Lookup  # The label's number (multinomial: the class, from 0)
+    """The regression family (`families`)."""
+    eta: tuple[Lookup, ...]
+    """Look-ups that add up to the linear predictor (multinomial: K - 1 of them)."""
+    label: Lookup
+    """The label's number (multinomial: the class, from 0)."""
     quantity: Part = "score"
-    parameter: float = 1.0  # alpha of the negative binomial; the dispersion in log-likelihoods
+    """What is added up (`families`): `score` for the estimating equations."""
+    parameter: float = 1.0
+    """Alpha of the negative binomial; the dispersion in log-likelihoods."""
 
     def __post_init__(self) -> None:
         check_name("family", self.family, FAMILIES)
@@ -265,25 +270,33 @@ class SumSystem:
     """Sums over records, and the intervals that the published numbers made of them must lie in."""
 
     name: str
-    size: int  # The number of sums p; multinomial scores: K - 1 blocks, equation j of class k being `(k - 1) * p / (K - 1) + j`
-    terms: tuple[
-        Terms, ...
-    ]  # What a record adds, equations 0 to p - 1 (multinomial: 0 to p / (K - 1) - 1, used for every class)
+    size: int
+    """The number of sums p; multinomial scores: K - 1 blocks, where equation j of class k is
+    `(k - 1) * p / (K - 1) + j`.
+    """
+    terms: tuple[Terms, ...]
+    """What a record adds, equations 0 to p - 1 (multinomial: 0 to p / (K - 1) - 1, used for every
+    class).
+    """
     lo: Floats
     """The lower end of the interval of each published number, which belongs to it."""
     hi: Floats
     """The upper end, the same for a number known in full, which is then met to the engine's tolerance. A whole number is best given as itself -+ 0.5."""
-    model: RegressionModel | None = None  # The regression behind the multiplier; None for 1
-    keep: tuple[
-        Lookup, ...
-    ] = ()  # Filters, 0 or 1 (or weights); a record counts with their product
-    # What is published: the `sums`, the `coefficients` of the score's model, or numbers that a function reads off the sums. If it has a
-    # method `undetermined`, that says which of them are of no records at such sums, and so not met whatever the function returns.
+    model: RegressionModel | None = None
+    """The regression behind the multiplier; None for 1."""
+    keep: tuple[Lookup, ...] = ()
+    """Filters, 0 or 1 (or weights); a record counts with their product."""
     reported: Literal["sums", "coefficients"] | Reading = "sums"
-    coefficients: Floats | None = (
-        None  # The coefficients at which the model stands, where coefficients are reported
-    )
-    diagonal: bool = False  # Whether errors are weighed one by one instead of by their covariance: for many sums that hardly overlap
+    """What is published: the `sums`, the `coefficients` of the score's model, or numbers that a
+    function reads off the sums. If it has a method `undetermined`, that says which of them are of
+    no records at such sums, and so not met whatever the function returns.
+    """
+    coefficients: Floats | None = None
+    """The coefficients at which the model stands, where coefficients are reported."""
+    diagonal: bool = False
+    """Whether errors are weighed one by one instead of by their covariance: for many sums that
+    hardly overlap.
+    """
 
     def __post_init__(self) -> None:
         width = self.model.width if self.model else 1

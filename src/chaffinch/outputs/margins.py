@@ -36,9 +36,12 @@ class Margin:
 class KnownMargins:
     """The columns whose margins a start uses, by how they are known."""
 
-    declared: tuple[str, ...] = ()  # As `weights` in the description of the columns
-    published: tuple[str, ...] = ()  # By the outputs
-    assumed: tuple[str, ...] = ()  # From records: an attacker was assumed to know them
+    declared: tuple[str, ...] = ()
+    """Columns whose margins are declared, as `weights` in their description."""
+    published: tuple[str, ...] = ()
+    """Columns whose margins the outputs publish."""
+    assumed: tuple[str, ...] = ()
+    """Columns whose margins were taken from records: an attacker was assumed to know them."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -315,18 +315,26 @@ class Printer:
     ([0, '<10', 25], 1.3)
     """
 
-    name: str  # The output's: random rounding is the same whenever the output is computed, and another for another output
+    name: str
+    """The output's: random rounding is the same whenever the output is computed, and another for
+    another output.
+    """
     decimals: int | None = None
     """How all numbers are printed."""
     digits: Mapping[str, Any] = field(default_factory=dict)
     """How numbers are printed, by key."""
-    # threshold, suppressed_zeros, bands, base, rounding: How counts are withheld, banded and rounded
     threshold: int | None = None
+    """Counts below it are withheld; None where none is."""
     suppressed_zeros: bool = False
+    """Whether counts of 0 are withheld as small ones are."""
     bands: Sequence[str] = ()
-    withheld: Sequence[str] = ()  # Names of numbers that are withheld whatever they are
+    """The ranges that counts are printed as, where they are."""
+    withheld: Sequence[str] = ()
+    """Names of numbers that are withheld whatever they are."""
     base: int = 1
+    """What counts are rounded to multiples of."""
     rounding: str = "nearest"
+    """Which multiple it is: the nearest, the one below or above, or one at random."""
 
     @cached_property
     def _ranges(self) -> list[tuple[str, int, int]]:
@@ -387,13 +395,16 @@ class Printer:
 class Number:
     """A published number and what the records give."""
 
-    name: str  # Which of the output's numbers: a coefficient's name, a cell ("m|rented")
+    name: str
+    """Which of the output's numbers: a coefficient's name, a cell ("m|rented")."""
     lo: float
     """The lower end of the interval that was published, which belongs to it."""
     hi: float
     """The upper end; the same for a number known in full."""
-    value: float  # What the records give; nan where nothing could be computed
-    unit: float = 0.0  # The standard error, for numbers known in full; 0 for counts
+    value: float
+    """What the records give; nan where nothing could be computed."""
+    unit: float = 0.0
+    """The standard error, for numbers known in full; 0 for counts."""
 
     @property
     def error(self) -> float:
@@ -461,14 +472,18 @@ class Compared:
 
     name: str
     kind: str
-    size: int  # How many numbers it has
-    outside: int  # How many are not within their precision
+    size: int
+    """How many numbers it has."""
+    outside: int
+    """How many are not within their precision."""
     worst: float
     """The largest absolute error."""
     worst_in_precision: float
     """The largest error in units of the printed precision: up to 1 is within."""
-    mean: float  # The mean absolute error
-    refitted: bool  # Whether it was computed again; False without statsmodels
+    mean: float
+    """The mean absolute error."""
+    refitted: bool
+    """Whether it was computed again; False without statsmodels."""
     numbers: tuple[Number, ...]
 
     @property

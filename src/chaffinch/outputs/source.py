@@ -43,7 +43,8 @@ class NotChecked:
     name: str
     reason: str
     kind: str = ""
-    verdict: Status = "not assessed"  # `fail` where what could be read of it fails all the same
+    verdict: Status = "not assessed"
+    """`fail` where what could be read of it fails all the same."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,14 @@ class CheckAbout:
     recorded: bool = False
     skipped: tuple[NotChecked, ...] = ()
     by_recipe: tuple[ByRecipe, ...] = ()
-    not_asked: tuple[
-        str, ...
-    ] = ()  # Outputs that were left out as asked for: nothing is said of them
+    not_asked: tuple[str, ...] = ()
+    """Outputs that were left out as asked for: nothing is said of them."""
     ignored: tuple[str, ...] = ()
     """Outputs that outputs.toml ignores, which were not assessed."""
     ignored_accepted: bool = False
     """Whether they may leave all the same."""
-    read: tuple[ReadFrom, ...] = ()  # Outputs that were read from files, with what was understood
+    read: tuple[ReadFrom, ...] = ()
+    """Outputs that were read from files, with what was understood."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +91,12 @@ class DataColumns:
     """The columns of the records, which outputs are put over."""
 
     coder: TableCoder
-    names: tuple[str, ...] = ()  # Columns that are wanted though no output is about them
-    declared: tuple[
-        OutputColumn, ...
-    ] = ()  # Columns whose levels are known; others have those that occur
-    threshold: int = THRESHOLD  # Messages tell of the data what so many records share
+    names: tuple[str, ...] = ()
+    """Columns that are wanted though no output is about them."""
+    declared: tuple[OutputColumn, ...] = ()
+    """Columns whose levels are known; others have those that occur."""
+    threshold: int = THRESHOLD
+    """Messages tell of the data what so many records share."""
     policy: Policy = field(default_factory=Policy)
 
     def fields(self, names: Collection[str]) -> OutputDomain:

@@ -49,8 +49,10 @@ class Agreement:
     """The share of the people behind the outputs on whose value all datasets agree rightly."""
     right_holdout: float | None
     """The same share of people held out."""
-    excess: Estimate  # right - right_holdout; the interval is over people, for these ensembles
-    by_keys: tuple[KeysShare, ...] = ()  # For each key set `right`
+    excess: Estimate
+    """`right - right_holdout`; the interval is over people, for these ensembles."""
+    by_keys: tuple[KeysShare, ...] = ()
+    """For each key set `right`."""
 
 
 def masked_share(share: float, people: int, threshold: int) -> float | None:
@@ -78,7 +80,8 @@ class Exposed(PlainData):
     """How many records of the data have these keys."""
     with_value: int
     """How many of them have this value."""
-    spoken: float  # The share of datasets that say it
+    spoken: float
+    """The share of datasets that say it."""
 
 
 def agreement_of(

@@ -211,12 +211,14 @@ def _checked_outputs(
 class PublishedNumbers:
     """What the data say of published numbers."""
 
-    differing: tuple[str, ...] = ()  # The names of outputs whose numbers the data do not give
-    unseen: dict[str, str] = field(
-        default_factory=dict
-    )  # By name, why the numbers of an output could not be compared: it may be of a subset, say
-    # others: The names of those that may be of some of the records, or mean something else: rules on all records, as they are read, do not vouch for them
+    differing: tuple[str, ...] = ()
+    """The names of outputs whose numbers the data do not give."""
+    unseen: dict[str, str] = field(default_factory=dict)
+    """By name, why the numbers of an output could not be compared: it may be of a subset, say."""
     others: tuple[str, ...] = ()
+    """The names of those that may be of some of the records, or mean something else: rules on all
+    records, as they are read, do not vouch for them.
+    """
 
     def consistent(self, name: str) -> bool | None:
         """Return whether an output's numbers are those of the data; None where they could not be compared."""

@@ -48,11 +48,16 @@ Sides = NDArray[np.int8]
 class Stage:
     """What a set of outputs gives away."""
 
-    name: str  # What was added (or left out) to get this set
-    outputs: tuple[str, ...]  # The names of the outputs in it
-    reached: float  # The share of datasets that reproduce every output, 0 to 1
-    fits: tuple[OutputFit, ...]  # How well each output is reproduced, over all folds
-    measures: tuple[RiskMeasure, ...]  # For each sensitive attribute and convention
+    name: str
+    """What was added (or left out) to get this set."""
+    outputs: tuple[str, ...]
+    """The names of the outputs in it."""
+    reached: float
+    """The share of datasets that reproduce every output, 0 to 1."""
+    fits: tuple[OutputFit, ...]
+    """How well each output is reproduced, over all folds."""
+    measures: tuple[RiskMeasure, ...]
+    """For each sensitive attribute and convention."""
 
     @property
     def excess(self) -> bool:
@@ -128,16 +133,26 @@ class Assessment:
 class CheckRun:
     """The people, the attacks on them, and how ensembles are made."""
 
-    codes: Codes  # The data: records without missing values, as codes
-    recipes: Outputs  # All outputs, with their columns
-    attacks: tuple[KeyAttack, ...]  # For each sensitive attribute
-    folds: tuple[Fold, ...]  # Who is behind the outputs, and who is held out
-    maker: EnsembleMaker  # Makes ensembles
-    start: CheckStart = "margins"  # What datasets begin with
-    syntheses: int = 50  # Datasets in each fold's ensemble
-    entropy: int = 0  # What all seeds come from
-    level: float = LEVEL  # Of intervals
-    threads: int | None = None  # How many work at once
+    codes: Codes
+    """The data: records without missing values, as codes."""
+    recipes: Outputs
+    """All outputs, with their columns."""
+    attacks: tuple[KeyAttack, ...]
+    """For each sensitive attribute."""
+    folds: tuple[Fold, ...]
+    """Who is behind the outputs, and who is held out."""
+    maker: EnsembleMaker
+    """What makes ensembles of datasets."""
+    start: CheckStart = "margins"
+    """What datasets begin with."""
+    syntheses: int = 50
+    """Datasets in each fold's ensemble."""
+    entropy: int = 0
+    """The number that all seeds come from."""
+    level: float = LEVEL
+    """The confidence level of intervals."""
+    threads: int | None = None
+    """How many threads work at once."""
 
     @cached_property
     def _computed(self) -> tuple[tuple[Outputs, ...], dict[str, str]]:
@@ -297,10 +312,16 @@ def _fits(ensembles: Sequence[DatasetEnsemble]) -> tuple[OutputFit, ...]:
 class Fold:
     """One split of the data."""
 
-    name: str  # "first fold", "second fold"; with several splits their number too
-    original: Ints  # The rows that outputs are computed from
-    holdout: Ints  # Rows that had no part in them
-    compared: Ints  # As many of the original rows as there are held out ones: attribution depends on how many people there are to match
+    name: str
+    """The name in results: "first fold" or "second fold", with several splits their number too."""
+    original: Ints
+    """The rows that outputs are computed from."""
+    holdout: Ints
+    """Rows that had no part in them."""
+    compared: Ints
+    """As many of the original rows as there are held out ones: attribution depends on how many
+    people there are to match.
+    """
 
     def __repr__(self) -> str:
         return f"Fold({self.name}, original: {masked_count(len(self.original))}, holdout: {masked_count(len(self.holdout))})"
@@ -354,8 +375,10 @@ class OutputFit:
 
     name: str
     kind: str
-    numbers: int  # How many numbers it has
-    reached: float  # The share of datasets, 0 to 1, in which every number is within its precision
+    numbers: int
+    """How many numbers it has."""
+    reached: float
+    """The share of datasets, 0 to 1, in which every number is within its precision."""
     mean: Number
     """The mean absolute error over numbers and datasets."""
     worst: Number
@@ -426,9 +449,12 @@ class OutputFit:
 class DatasetEnsemble:
     """Datasets made from the same outputs with different seeds."""
 
-    datasets: tuple[Codes, ...]  # Codes of each
-    reached: tuple[bool, ...]  # Whether each reproduces every output
-    fits: tuple[OutputFit, ...] = ()  # For each output how well it is reproduced
+    datasets: tuple[Codes, ...]
+    """The codes of each dataset."""
+    reached: tuple[bool, ...]
+    """Whether each dataset reproduces every output."""
+    fits: tuple[OutputFit, ...] = ()
+    """For each output how well it is reproduced."""
 
 
 class EnsembleMaker(Protocol):
@@ -448,7 +474,8 @@ class Evolver:
     search: SearchSettings = field(default_factory=SearchSettings)
     start: StartName | None = None
     workers: int | None = None
-    engines: Engines | None = None  # Processes that all ensembles share
+    engines: Engines | None = None
+    """Processes that all ensembles share."""
 
     def evolve(
         self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent

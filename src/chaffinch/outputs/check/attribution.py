@@ -68,8 +68,10 @@ ORIGINAL, HOLDOUT = 0, 1
 class KeyAttack:
     """What an attacker knows and wants: key sets, and a sensitive attribute."""
 
-    sensitive: str  # The column to be guessed
-    key_sets: tuple[tuple[str, ...], ...]  # What is known, set by set
+    sensitive: str
+    """The column to be guessed."""
+    key_sets: tuple[tuple[str, ...], ...]
+    """What is known, set by set."""
     position: int
     """The sensitive column's position, for the kernel."""
     columns: Ints
@@ -78,7 +80,10 @@ class KeyAttack:
     """Where each set begins in `columns`."""
     radix: Ints
     """The columns' sizes."""
-    tau: float = 1.0  # The share of a key's rows that must have one value before the attacker takes it: above 0.5, at most 1.
+    tau: float = 1.0
+    """The share of a key's rows that must have one value before the attacker takes it: above 0.5,
+    at most 1.
+    """
 
 
 def attack_of(
@@ -128,11 +133,16 @@ def attack_of(
 class EnsembleClaims:
     """What an ensemble says of each person under each key set (arrays are key sets x people)."""
 
-    first: NDArray[np.int32]  # The first thing said, a code of the sensitive column
-    spoken: NDArray[np.int32]  # How many datasets said anything
-    agreed: NDArray[np.bool_]  # Whether all that spoke said the same
-    correct: NDArray[np.int32]  # How many were right
-    n_datasets: int  # How many datasets there are
+    first: NDArray[np.int32]
+    """The first thing said, a code of the sensitive column."""
+    spoken: NDArray[np.int32]
+    """How many datasets said anything."""
+    agreed: NDArray[np.bool_]
+    """Whether all that spoke said the same."""
+    correct: NDArray[np.int32]
+    """How many were right."""
+    n_datasets: int
+    """How many datasets there are."""
 
     def pinned(self, share: float = 0.5) -> NDArray[np.bool_]:
         """Return where at least this share of the datasets spoke, and all that did said the same."""
@@ -143,17 +153,22 @@ class EnsembleClaims:
 class EnsembleTcap:
     """What an ensemble gives away about two groups of people."""
 
-    values: Floats  # TCAP: datasets x groups (original, holdout) x conventions x key sets; nan where no row speaks of anyone
-    # What each person adds to the mean TCAP of their own group: conventions x people (delete-one jackknife, unbiased within keys), 0 for those
-    # in no group
+    values: Floats
+    """TCAP: datasets x groups (original, holdout) x conventions x key sets; nan where no row speaks
+    of anyone.
+    """
     influence: Floats
-    squares: Floats  # The squared influences of each dataset alone, summed over a group's people: datasets x groups x conventions
-    group: NDArray[
-        np.int8
-    ]  # 0 for people behind the outputs, 1 for people held out, -1 for neither
-    claims: (
-        EnsembleClaims | None
-    )  # What the datasets say of each person; None where that was left out (it is large)
+    """What each person adds to the mean TCAP of their own group: conventions x people (delete-one
+    jackknife, unbiased within keys), 0 for those in no group.
+    """
+    squares: Floats
+    """The squared influences of each dataset alone, summed over a group's people: datasets x groups
+    x conventions.
+    """
+    group: NDArray[np.int8]
+    """0 for people behind the outputs, 1 for people held out, -1 for neither."""
+    claims: EnsembleClaims | None
+    """What the datasets say of each person; None where that was left out (it is large)."""
 
     @cached_property
     def means(self) -> Floats:
@@ -235,16 +250,24 @@ class RiskMeasure:
     """TCAP against the people behind the outputs."""
     holdout: Estimate
     """TCAP against people held out."""
-    prior: Estimate  # TCAP of datasets made from the same start without any output, against the people behind the outputs
-    # original - holdout: the risk that comes from having been in the data. Its interval is simultaneous over all attributes and conventions
-    # of an assessment.
+    prior: Estimate
+    """TCAP of datasets made from the same start without any output, against the people behind the
+    outputs.
+    """
     marginal: Estimate
-    beyond_prior: Estimate  # original - prior: what the outputs tell at all, about anyone
-    # The smallest marginal risk that would have been found with a chance of 80 %; infinite where even the largest, 1, would have been missed
-    # more often
+    """`original - holdout`: the risk that comes from having been in the data. Its interval is
+    simultaneous over all attributes and conventions of an assessment.
+    """
+    beyond_prior: Estimate
+    """`original - prior`: what the outputs tell at all, about anyone."""
     detectable: Number
-    # The marginal risk of datasets from the start alone: what margins of a fold tell of its people without any output
+    """The smallest marginal risk that would have been found with a chance of 80 %; infinite where
+    even the largest, 1, would have been missed more often.
+    """
     prior_marginal: Estimate = NOTHING
+    """The marginal risk of datasets from the start alone: what margins of a fold tell of its people
+    without any output.
+    """
 
     @property
     def finding(self) -> Finding:

@@ -42,23 +42,23 @@ MOST_STEPS = 8
 class Measurement:
     """What was measured, as in `CheckResult`; nothing of it where no output could be measured, or nothing was asked for."""
 
-    # all: What all outputs that could be measured give away together; None without any
     all: Stage | None = None
+    """What all outputs that could be measured give away together; None without any."""
     cumulative: tuple[CumulativeStage, ...] = ()
     without: tuple[Stage, ...] = ()
     agreement: tuple[Agreement, ...] = ()
     exposed: tuple[Exposed, ...] = ()
     tcaps: Mapping[str, tuple[EnsembleTcap, ...]] = field(default_factory=dict)
-    unmeasured: Mapping[str, str] = field(
-        default_factory=dict
-    )  # By output, why it was not measured
+    unmeasured: Mapping[str, str] = field(default_factory=dict)
+    """By output, why it was not measured."""
     key_sets: int = 0
     """How many sets of keys there were."""
     key_sizes: tuple[int, int] | None = None
     """The least and the largest number of keys of a set."""
     search: SearchSettings | None = None
     """How datasets were searched for."""
-    margins: KnownMargins | None = None  # How the margins were known that datasets started from
+    margins: KnownMargins | None = None
+    """How the margins were known that datasets started from."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

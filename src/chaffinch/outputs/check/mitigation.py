@@ -34,11 +34,12 @@ class Loss(PlainData):
     numbers_before: int
     numbers_after: int
     withheld: int = 0
-    records_covered: float | None = (
-        None  # The share of records behind what is shown, rounded down; None where numbers are not of cells
-    )
+    records_covered: float | None = None
+    """The share of records behind what is shown, rounded down; None where numbers are not of cells.
+    """
     largest_error: float = field(default=0.0, metadata=ROUNDED)
-    decimals: int | None = None  # Decimals that are printed now, where they are fewer
+    decimals: int | None = None
+    """Decimals that are printed now, where they are fewer."""
 
     @property
     def description(self) -> str:

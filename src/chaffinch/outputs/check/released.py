@@ -33,15 +33,14 @@ MOST_BYTES = 256 << 20
 class ReleasedOutputs:
     """What a project has released."""
 
-    columns: tuple[
-        Mapping[str, Any], ...
-    ] = ()  # The columns as in a file of outputs: name and levels
-    outputs: tuple[
-        Mapping[str, Any], ...
-    ] = ()  # Entries with `output`, `added`, `previous` and `hash`, oldest first
+    columns: tuple[Mapping[str, Any], ...] = ()
+    """The columns as in a file of outputs: name and levels."""
+    outputs: tuple[Mapping[str, Any], ...] = ()
+    """Entries with `output`, `added`, `previous` and `hash`, oldest first."""
 
     path: Path | None = field(default=None, compare=False)
-    recipes: Outputs | None = None  # What was released, where that did not come as a file
+    recipes: Outputs | None = None
+    """What was released, where that did not come as a file."""
 
     @classmethod
     def open(

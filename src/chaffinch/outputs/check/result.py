@@ -70,27 +70,37 @@ class CheckedOutput:
     """What kind of output it is."""
     statbarn: str
     """The class a checker files it under."""
-    released: bool  # Whether it was released already
-    consistent: (
-        bool | None
-    )  # Whether its published numbers are those of the data; None where it came as a recipe, without numbers
-    columns: tuple[str, ...]  # The columns it is about
-    fit: OutputFit | None  # How well the ensembles reproduce it
-    unmeasured: str = ""  # Why it was not measured, or not compared with the data; empty where nothing was in the way
-    rules_only: str = ""  # Why datasets cannot be evolved from it, so that rules alone say something of it; empty where they can
-    left_out: int | str = (
-        0  # How many records have a missing value in one of its columns and are not in it, rounded; "<10" for few
-    )
+    released: bool
+    """Whether it was released already."""
+    consistent: bool | None
+    """Whether its published numbers are those of the data; None where it came as a recipe, without
+    numbers.
+    """
+    columns: tuple[str, ...]
+    """The columns it is about."""
+    fit: OutputFit | None
+    """How well the ensembles reproduce it."""
+    unmeasured: str = ""
+    """Why it was not measured, or not compared with the data; empty where nothing was in the way.
+    """
+    rules_only: str = ""
+    """Why datasets cannot be evolved from it, so that rules alone say something of it; empty where
+    they can.
+    """
+    left_out: int | str = 0
+    """How many records have a missing value in one of its columns and are not in it, rounded; "<10"
+    for few.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedSettings:
     """What a check settled outputs its settings."""
 
-    key_sets: int = 0  # How many sets of keys there were
-    margins: KnownMargins = field(
-        default_factory=KnownMargins
-    )  # The columns whose margins datasets started from, and how these were known
+    key_sets: int = 0
+    """How many sets of keys there were."""
+    margins: KnownMargins = field(default_factory=KnownMargins)
+    """The columns whose margins datasets started from, and how these were known."""
     seed: int | None = None
 
 
@@ -272,18 +282,24 @@ class NotAssessed(NamedTuple):
 class CheckVerdict:
     """The outcome of a check."""
 
-    # `no excess found`, `excess found`, `outputs inconsistent`, `not reached (lower bound)`; `too uncertain` where even a marginal risk of 1 would have
-    # been missed, `nothing measured` where no output could be, `rules only` where that was not asked for
     word: Word
-    # The smallest marginal risk that would have been found with a chance of 80 %, under the worse convention; nan if nothing was attributed,
-    # infinite if none would have been found
+    """`no excess found`, `excess found`, `outputs inconsistent`, `not reached (lower bound)`;
+    `too uncertain` where even a marginal risk of 1 would have been missed, `nothing measured` where
+    no output could be, `rules only` where that was not asked for.
+    """
     detectable: Number
-    sentences: tuple[str, ...] = ()  # What it means, in plain words
-    # Rules that were not assessed to the end, each with its output: whatever the word, this is not all clear
+    """The smallest marginal risk that would have been found with a chance of 80 %, under the worse
+    convention; nan if nothing was attributed, infinite if none would have been found.
+    """
+    sentences: tuple[str, ...] = ()
+    """What it means, in plain words."""
     not_assessed: tuple[NotAssessed, ...] = ()
-    unmeasured: tuple[
-        str, ...
-    ] = ()  # The outputs that could not be measured, or whose numbers could not be compared with the data
+    """Rules that were not assessed to the end, each with its output: whatever the word, this is not
+    all clear.
+    """
+    unmeasured: tuple[str, ...] = ()
+    """The outputs that could not be measured, or whose numbers could not be compared with the data.
+    """
 
     @property
     def text(self) -> str:
@@ -463,12 +479,17 @@ class OutputSummary:
 
     output: str
     kind: str
-    rules: Status | None  # The worst of what the rules say of it; None where it could not be read
-    # The most that the step at which it was added adds to the marginal risk, over attributes and conventions; None where not measured
+    rules: Status | None
+    """The worst of what the rules say of it; None where it could not be read."""
     marginal: Estimate | None
-    together: int  # How many outputs were added in that step: with more than one it is what they add together
+    """The most that the step at which it was added adds to the marginal risk, over attributes and
+    conventions; None where not measured.
+    """
+    together: int
+    """How many outputs were added in that step: with more than one it is what they add together."""
     verdict: Status
-    why: tuple[str, ...]  # What the verdict rests on, in few words each; empty for `pass`
+    why: tuple[str, ...]
+    """What the verdict rests on, in few words each; empty for `pass`."""
 
 
 def summary_of(result: CheckResult) -> tuple[OutputSummary, ...]:

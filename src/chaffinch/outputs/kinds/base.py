@@ -221,7 +221,8 @@ class Sample:
     domain: OutputDomain
     codes: Codes
     inside: Codes
-    source: str = "the data"  # What the records are, for messages: "the first fold"
+    source: str = "the data"
+    """What the records are, for messages: "the first fold"."""
 
 
 @dataclass(frozen=True)
@@ -230,16 +231,21 @@ class NumberBlock:
 
     key: str
     names: Sequence[str]
-    numbers: Sequence[Any] = ()  # As printed; none in a recipe
+    numbers: Sequence[Any] = ()
+    """As printed; none in a recipe."""
     style: NumberStyle = "number"
-    shape: tuple[int, ...] | None = ()  # How lists of them are nested; None for numbers by name
-    label: str = "a number"  # What messages call one of them
-    field: str = ""  # The key under which they stand, where it is not that of their digits
-    titles: Sequence[str] = ()  # What comparisons call them, where that is not their names
-    placeholder: Any = (
-        0  # What a recipe is compiled with: a number for all of them, or one for each
-    )
-    may_vanish: bool = False  # Whether all of them may be withheld
+    shape: tuple[int, ...] | None = ()
+    """How lists of them are nested; None for numbers by name."""
+    label: str = "a number"
+    """What messages call one of them."""
+    field: str = ""
+    """The key under which they stand, where it is not that of their digits."""
+    titles: Sequence[str] = ()
+    """What comparisons call them, where that is not their names."""
+    placeholder: Any = 0
+    """What a recipe is compiled with: a number for all of them, or one for each."""
+    may_vanish: bool = False
+    """Whether all of them may be withheld."""
 
     @property
     def counted(self) -> bool:
@@ -267,7 +273,8 @@ class Estimates(NamedTuple):
     values: Sequence[Any] | NDArray[Any]
     units: Sequence[float] | NDArray[Any] | float = 0.0
     sizes: Sequence[int] | NDArray[Any] | None = None
-    alternatives: Sequence[float] | NDArray[Any] | None = None  # As other programs print them
+    alternatives: Sequence[float] | NDArray[Any] | None = None
+    """As other programs print them."""
 
 
 class OutputSpec(PartialSpec):

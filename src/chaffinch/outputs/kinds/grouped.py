@@ -88,9 +88,10 @@ class MixedSpec(_GroupedModel):
     intercepts, `residual_variance` that of the residuals.
     """
 
-    ERRORS_DIFFER: ClassVar[float] = (
-        2e-3  # statsmodels has the observed information of all parameters, R that of coefficients alone
-    )
+    ERRORS_DIFFER: ClassVar[float] = 2e-3
+    """How far standard errors of programs differ: statsmodels has the observed information of all
+    parameters, R that of coefficients alone.
+    """
 
     kind: Literal["mixed"] = "mixed"
     reml: bool = True

@@ -43,11 +43,12 @@ class ModelFit:
     errors: Floats
     singles: Mapping[str, float] = field(default_factory=dict)
     others: Floats = field(default_factory=lambda: np.zeros(0))
-    units: Floats | None = (
-        None  # By what differences of coefficients are judged; their errors if absent
-    )
-    records: int | None = None  # How many records they are of; those that pass the filter if absent
-    scoring: ModelFit | None = None  # The same as programs that stop scoring early print it
+    units: Floats | None = None
+    """By what differences of coefficients are judged; their errors if absent."""
+    records: int | None = None
+    """How many records they are of; those that pass the filter if absent."""
+    scoring: ModelFit | None = None
+    """The same as programs that stop scoring early print it."""
 
 
 class NoFitError(Exception):

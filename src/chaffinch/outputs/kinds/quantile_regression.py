@@ -27,7 +27,8 @@ from .model import ModelFit, ModelSpec, check_rank, design_of, label_of
 class QuantileRegressionSpec(ModelSpec):
     """A quantile regression of the quantile `at`, 0.5 for a median. Standard errors are not read: programs differ in them."""
 
-    SUMS_LABEL: ClassVar[bool] = False  # on which side of the fit a label lies is all that counts
+    SUMS_LABEL: ClassVar[bool] = False
+    """On which side of the fit a label lies is all that counts."""
 
     kind: Literal["quantile-regression"] = "quantile-regression"
     quantile: Annotated[float, Key(gt=0, lt=1, alias="at")] = 0.5

@@ -42,8 +42,10 @@ class KindPart(NamedTuple):
     """An output of another kind whose numbers stand under a key of this one."""
 
     kind: str
-    key: str  # where that kind has them
-    entry: dict[str, Any]  # what else its entry says, name and filter apart
+    key: str
+    """The key under which that kind has them."""
+    entry: dict[str, Any]
+    """What else its entry says, name and filter apart."""
 
 
 class PartedNumbers(OutputSpec):

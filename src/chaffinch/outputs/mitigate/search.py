@@ -77,13 +77,17 @@ class _Candidate:
     """A form of an output that is worth having: what is lost with it, and what the rules say of it."""
 
     mitigation: str
-    form: MitigatedForm | None  # None: dropped
+    form: MitigatedForm | None
+    """What is left of the output; None where it is dropped."""
     loss: Loss
     status: Status
     output: str
-    n_broken: int = 0  # Rules that fail or are not assessed with it
-    reviews: int = 0  # Rules that a person has to look at with it, and had not before
-    why: str = ""  # Why it is held back, where nothing was tried
+    n_broken: int = 0
+    """Rules that fail or are not assessed with it."""
+    reviews: int = 0
+    """Rules that a person has to look at with it, and had not before."""
+    why: str = ""
+    """Why it is held back, where nothing was tried."""
 
     @property
     def order(self) -> tuple[int, bool, float, int]:
@@ -110,12 +114,10 @@ class _State:
     current: dict[str, OutputSpec]
     taken: dict[str, list[_Candidate]] = field(default_factory=dict)
     tried: dict[tuple[str, str], _Candidate] = field(default_factory=dict)
-    reviewed: Mapping[str, set[str]] = field(
-        default_factory=dict
-    )  # By output, the rules that a person had to look at before
-    not_mended: Mapping[str, str] = field(
-        default_factory=dict
-    )  # By output of which nothing is tried, why
+    reviewed: Mapping[str, set[str]] = field(default_factory=dict)
+    """By output, the rules that a person had to look at before."""
+    not_mended: Mapping[str, str] = field(default_factory=dict)
+    """By output of which nothing is tried, why."""
 
     @classmethod
     def begin(cls, inputs: CheckInputs, result: CheckResult, max_asked: int) -> _State:

@@ -68,8 +68,10 @@ class TreeFormat:
     neither may run anything of it, nor import its library. `read` raises InputError or FileError where a file is damaged.
     """
 
-    name: str  # in results: "onnx"
-    title: str = ""  # in `--help` and messages: "ONNX"
+    name: str
+    """In results: "onnx"."""
+    title: str = ""
+    """In `--help` and messages: "ONNX"."""
     ending: str = ""
     """Of files that are written so; empty where none is."""
     recognise: Callable[[ModelFile], bool] | None = None

@@ -99,9 +99,8 @@ class AcroDirectory:
     config: Mapping[str, Any] = field(repr=False)
     results: tuple[AcroResult, ...]
     withheld: tuple[str, ...] = ()
-    unlisted: tuple[
-        str, ...
-    ] = ()  # Files and folders that belong to no result: they would leave with the folder
+    unlisted: tuple[str, ...] = ()
+    """Files and folders that belong to no result: they would leave with the folder."""
 
     @property
     def uids(self) -> tuple[str, ...]:

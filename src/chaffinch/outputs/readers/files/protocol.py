@@ -194,7 +194,8 @@ class Sidecar:
 
     path: Path
     lines: Mapping[str, Annotation] = field(default_factory=dict)
-    remark: int | None = None  # The first line that is a comment with numbers in it
+    remark: int | None = None
+    """The first line that is a comment with numbers in it."""
 
     @classmethod
     def read(cls, path: Path) -> Sidecar:

@@ -86,9 +86,8 @@ class OutputFiles(OutputSource):
     outputs: tuple[ReadOutput, ...]
     unread: tuple[UnreadOutput, ...] = ()
     ignored: tuple[str, ...] = ()
-    printed: tuple[PrintedRows, ...] = field(
-        default=(), repr=False
-    )  # Rows as they stand, to be compared with the records
+    printed: tuple[PrintedRows, ...] = field(default=(), repr=False)
+    """Rows as they stand, to be compared with the records."""
     path: Path | None = None
 
     @property
