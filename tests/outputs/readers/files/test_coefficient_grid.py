@@ -163,7 +163,7 @@ Num. obs.    32         32
 
 
 def test_models_between_double_lines_have_their_own_coefficients() -> None:
-    matches = read_drawn(SCREEN.splitlines())
+    matches = [*read_drawn(SCREEN.splitlines())]
     first, second = (match.parse(Annotation()) for match in matches)
     assert isinstance(first, ParsedFit)
     assert isinstance(second, ParsedFit)
@@ -180,4 +180,4 @@ def test_a_table_without_its_end_is_cut() -> None:
 
 
 def test_other_double_lines_are_none_of_its_business() -> None:
-    assert read_drawn(["==========", "Results 2024", "=========="]) == []
+    assert not [*read_drawn(["==========", "Results 2024", "=========="])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import NamedTuple, Self
@@ -90,6 +90,20 @@ def words_in(text: str, line: int) -> list[PrintedText]:
 _TOKEN = re.compile(rf"<\s{NUMBER}|\S+")
 _CELL = re.compile(rf"{P_VALUE}|NA|NaN|nan|-?[Ii]nf")
 _STARS = re.compile(r"\s(\*{1,3}|\.)?\s*$")
+
+
+def line_where(
+    lines: Sequence[str], start: int, test: Callable[[str], object], stop: int | None = None
+) -> int:
+    """Return the first line from `start` on of which something holds; `stop`, or how many there are, where it holds of none.
+
+    Examples
+    --------
+    >>> line_where(["a", "b", ""], 0, lambda line: not line), line_where(["a", "b"], 0, lambda line: not line)
+    (2, 2)
+    """
+    end = len(lines) if stop is None else stop
+    return next((k for k in range(start, end) if test(lines[k])), end)
 
 
 def named_cells(line: str, number: int, n_cells: int) -> tuple[str, list[PrintedText]]:

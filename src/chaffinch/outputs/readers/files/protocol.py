@@ -10,7 +10,7 @@ a question with the line of TOML that answers it (`UnreadOutput`). Such lines st
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -137,7 +137,7 @@ class TextReader:
 
     name: str
     sentence: str
-    matches: Callable[[Sequence[str]], list[Match]]
+    matches: Callable[[Sequence[str]], Iterable[Match]]
 
 
 class Annotation(BaseModel):

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..coefficient_grid import coefficient_matches, is_coefficients
 from ..grids import text_grid
-from ..numbers import is_remark
+from ..numbers import is_remark, line_where
 from ..protocol import READERS, LineError, Match, TextReader, unreadable_match
 
 _DOUBLE = re.compile(r"\s*={8,}\s*")
 
 
-def read_drawn(lines: Sequence[str]) -> list[Match]:
-    """Return a match for each model of each drawn table of coefficients."""
+def read_drawn(lines: Sequence[str]) -> Iterator[Match]:
+    """Give a match for each model of each drawn table of coefficients."""
     bars = [k for k, line in enumerate(lines) if _DOUBLE.fullmatch(line)]
-    matches: list[Match] = []
     while bars:
         start = bars.pop(0)
         end = bars[0] if bars else len(lines)
@@ -29,19 +28,17 @@ def read_drawn(lines: Sequence[str]) -> list[Match]:
             continue
         if not bars:
             fault = LineError(end, "the table has no double line at its end: the file is cut.")
-            matches.append(unreadable_match(range(start + 1, end + 1), "text", fault))
-            break
+            yield unreadable_match(range(start + 1, end + 1), "text", fault)
+            return
         bars.pop(0)
-        after = end + 1
-        while after < len(lines) and lines[after].strip() and not is_remark(lines[after]):
-            after += 1
+        after = line_where(lines, end + 1, _ends_notes)
         notes = tuple(line.strip() for line in lines[end + 1 : after])
-        whole_range = range(start + 1, after + 1)
-        matches += [
-            replace(match, lines=whole_range)
-            for match in coefficient_matches(replace(block, titles=notes), "text")
-        ]
-    return matches
+        for match in coefficient_matches(replace(block, titles=notes), "text"):
+            yield replace(match, lines=range(start + 1, after + 1))
+
+
+def _ends_notes(line: str) -> bool:
+    return not line.strip() or is_remark(line)
 
 
 READERS.register(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -16,6 +16,7 @@ from ..numbers import (
     PrintedText,
     group_of,
     labels_over,
+    line_where,
     named_cells,
     parse_count,
     sign_of,
@@ -65,10 +66,9 @@ _LAST = {
 }
 
 
-def read_r_models(lines: Sequence[str]) -> list[Match]:
-    """Return a match for each `summary()` in some lines."""
+def read_r_models(lines: Sequence[str]) -> Iterator[Match]:
+    """Give a match for each `summary()` in some lines."""
     starts = [k for k, line in enumerate(lines) if line.strip() == "Call:"]
-    matches = []
     for start, stop in pairwise([*starts, len(lines)]):
         function, _ = call_of(lines[start:stop])
         last = _LAST.get(function)
@@ -76,8 +76,7 @@ def read_r_models(lines: Sequence[str]) -> list[Match]:
         # No end, or of an intercept alone: up to the last line that says something of a fit.
         end = (ends or [k for k in range(start, stop) if lines[k].strip()])[-1]
         parse = partial(_parse_model, lines[start : end + 1], start + 1)
-        matches.append(Match(range(start + 1, end + 2), "R", parse))
-    return matches
+        yield Match(range(start + 1, end + 2), "R", parse)
 
 
 def call_of(body: Sequence[str]) -> tuple[str, dict[str, str]]:
@@ -88,7 +87,11 @@ def call_of(body: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 def _call_end(body: Sequence[str]) -> int:
     """The line after a call."""
-    return next((k for k in range(1, len(body)) if not body[k].strip()), len(body))
+    return line_where(body, 1, _is_blank)
+
+
+def _is_blank(line: str) -> bool:
+    return not line.strip()
 
 
 def arguments(call: str) -> dict[str, str]:
@@ -243,6 +246,7 @@ READERS.register(TextReader("r models", "summary() of lm, glm and coxph in R", r
 # Mixed models of lme4.
 
 _MIXED = re.compile(r"(Generalized l|L)inear mixed model fit by (REML|maximum likelihood)\b.*")
+_FIXED = re.compile(r"(?i)\s*fixed effects:\s*")
 _RANDOM = re.compile(r"\+?\s*\(\s*1\s*\|\s*([\w.]+)\s*\)")
 _REMARK = re.compile(
     r"optimizer \(|Model failed to converge|Model is nearly|boundary \(sing| - Rescale"
@@ -250,28 +254,23 @@ _REMARK = re.compile(
 _VARIANCE = re.compile(rf"\s*(\S+)\s+(?:\(Intercept\)\s+)?({NUMBER})\s+{NUMBER}\s*")
 
 
-def read_r_mixed(lines: Sequence[str]) -> list[Match]:
-    """Return a match for each printed model of lmer in some lines, or its summary."""
+def read_r_mixed(lines: Sequence[str]) -> Iterator[Match]:
+    """Give a match for each printed model of lmer in some lines, or its summary."""
     starts = [k for k, line in enumerate(lines) if _MIXED.fullmatch(line.strip())]
-    matches = []
     for start, stop in pairwise([*starts, len(lines)]):
-        effects = (k for k in range(start, stop) if lines[k].strip().lower() == "fixed effects:")
-        head = next(effects, stop - 1)
-        end = _block_end(lines, head + 1, stop)
+        head = line_where(lines, start, _FIXED.fullmatch, stop - 1)
+        end = line_where(lines, head + 1, _ends_block, stop)
         if lines[end + 1 : end + 2] == ["Correlation of Fixed Effects:"]:
             n_effects = end - head - 2
-            end = _block_end(lines, end + 1, min(stop, end + 2 + n_effects))
-        while end < stop and _REMARK.match(lines[end]):
-            end += 1
+            end = line_where(lines, end + 1, _ends_block, min(stop, end + 2 + n_effects))
+        end = line_where(lines, end, lambda line: not _REMARK.match(line), stop)
         parse = partial(_parse_mixed, lines[start : end + 1], start + 1)
-        matches.append(Match(range(start + 1, end + 1), "R", parse))
-    return matches
+        yield Match(range(start + 1, end + 1), "R", parse)
 
 
-def _block_end(lines: Sequence[str], start: int, stop: int) -> int:
-    """The next line that is blank, or a remark on the fit."""
-    ends = (k for k in range(start, stop) if not lines[k].strip() or _REMARK.match(lines[k]))
-    return next(ends, stop)
+def _ends_block(line: str) -> bool:
+    """Whether a line is blank, or a remark on the fit."""
+    return _is_blank(line) or _REMARK.match(line) is not None
 
 
 def _parse_mixed(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -19,18 +19,14 @@ _HEAD = re.compile(r"\s*time\s+n\.risk\s+n\.event\s+(?:n\.censor\s+|censored\s+)
 _MEDIANS = re.compile(r"\s*(records\s.*)?\bn\s.*events\s+median\b.*")
 
 
-def read_r_survival(lines: Sequence[str]) -> list[Match]:
-    """Return a match for each printed survfit in some lines: its call, and its table or those of its strata."""
-    matches = []
+def read_r_survival(lines: Sequence[str]) -> Iterator[Match]:
+    """Give a match for each printed survfit in some lines: its call, and its table or those of its strata."""
     for start in (k for k, line in enumerate(lines) if _CALL.match(line)):
-        stop = start + 1
-        while stop < len(lines) and not _ends(lines, stop):
-            stop += 1
-        while not lines[stop - 1].strip():
-            stop -= 1
+        ends = (k for k in range(start + 1, len(lines)) if _ends(lines, k))
+        inside = range(start, next(ends, len(lines)))
+        stop = max(k for k in inside if lines[k].strip()) + 1
         parse = partial(_parse, lines[start:stop], start + 1)
-        matches.append(Match(range(start + 1, stop + 1), "R", parse))
-    return matches
+        yield Match(range(start + 1, stop + 1), "R", parse)
 
 
 def _ends(lines: Sequence[str], k: int) -> bool:

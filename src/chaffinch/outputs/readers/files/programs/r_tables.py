@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, takewhile
@@ -13,6 +13,7 @@ from ..numbers import (
     NUMBER,
     PrintedText,
     labels_over,
+    line_where,
     words_in,
 )
 from ..parsed import UNNAMED, Cell, ParsedTable, ParsedTest
@@ -47,28 +48,26 @@ class _Block:
     either_way: bool = False
 
 
-def read_r_tables(lines: Sequence[str]) -> list[Match]:
-    """Return a match for each table in some lines."""
-    matches: list[Match] = []
+def read_r_tables(lines: Sequence[str]) -> Iterator[Match]:
+    """Give a match for each table in some lines."""
     start = 0
     while start < len(lines):
         match = _histogram(lines, start) or _layers(lines, start)
-        if match is not None:
-            matches.append(match)
-            start = match.lines[-1]
-            continue
         block = (
-            _series(lines, start)
-            or _matrix(lines, start)
-            or _two_way_table(lines, start)
-            or _one_way_table(lines, start)
+            None
+            if match
+            else (
+                _series(lines, start)
+                or _matrix(lines, start)
+                or _two_way_table(lines, start)
+                or _one_way_table(lines, start)
+            )
         )
-        if block is None:
-            start += 1
-            continue
-        matches.append(Match(block.lines, block.program, partial(_parse_block, block)))
-        start = block.lines[-1]
-    return matches
+        if block is not None:
+            match = Match(block.lines, block.program, partial(_parse_block, block))
+        if match is not None:
+            yield match
+        start = start + 1 if match is None else match.lines[-1]
 
 
 def _parse_block(block: _Block, annotation: Annotation) -> ParsedTable | ParsedTest:
@@ -181,13 +180,7 @@ def _grid(
 
 def _series(lines: Sequence[str], start: int) -> _Block | None:
     """Counts as pandas prints a series, `value_counts()` first of all: its name, labels each beside a number, then the type of these."""
-    end = start + 1
-    while (
-        end < len(lines)
-        and re.fullmatch(r"\S.*\s\d+", lines[end].rstrip())
-        and not _SERIES_END.fullmatch(lines[end].strip())
-    ):
-        end += 1
+    end = line_where(lines, start + 1, _ends_series)
     last = _SERIES_END.fullmatch(lines[end].strip()) if start + 1 < end < len(lines) else None
     name = lines[start].strip()
     if last is None or re.search(r"\s", name):
@@ -198,6 +191,11 @@ def _series(lines: Sequence[str], start: int) -> _Block | None:
     cells = [(words_in(lines[k], k + 1)[-1],) for k in range(start + 1, end)]
     grid = _grid((row_name, None), rows, (), cells, is_stated=is_stated)
     return _Block(range(start + 1, end + 2), grid, program="pandas")
+
+
+def _ends_series(line: str) -> bool:
+    is_row = re.fullmatch(r"\S.*\s\d+", line.rstrip()) is not None
+    return not is_row or _SERIES_END.fullmatch(line.strip()) is not None
 
 
 def _one_way_table(lines: Sequence[str], start: int) -> _Block | None:
@@ -232,9 +230,7 @@ def _histogram(lines: Sequence[str], start: int) -> Match | None:
     """What `hist()` gives back, as R prints it: its parts after their names, up to its class."""
     if lines[start].rstrip() != "$breaks":
         return None
-    stop = start + 1
-    while stop < len(lines) and lines[stop].strip() != '[1] "histogram"':
-        stop += 1
+    stop = line_where(lines, start + 1, lambda line: line.strip() == '[1] "histogram"')
     parse = partial(_parse_histogram, lines[start : stop + 1], start + 1)
     return Match(range(start + 1, min(stop + 1, len(lines)) + 1), "R", parse)
 
@@ -266,17 +262,13 @@ def _layers(lines: Sequence[str], start: int) -> Match | None:
     fault: int | None = None
     end = start
     while end < len(lines) and (layer := _LAYER.fullmatch(lines[end].rstrip())):
-        head = end + 1
-        while head < len(lines) and lines[head] == "":
-            head += 1
+        head = line_where(lines, end + 1, bool)
         block = _two_way_table(lines, head)
         if block is None:
             fault, end = end + 1, min(head + 1, len(lines))
             break
         layers.append((layer["name"], layer["level"], block.grid))
-        end = block.lines[-1]
-        while end < len(lines) and not lines[end].strip():
-            end += 1
+        end = line_where(lines, block.lines[-1], str.strip)
     parse = partial(_parse_layers, layers, fault, start + 1)
     return Match(range(start + 1, max(end, start + 1) + 1), "R", parse)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from ..numbers import (
     P_VALUE,
     PrintedText,
     group_of,
+    line_where,
     parse_count,
     same_position,
 )
@@ -49,21 +50,19 @@ _TEST_KINDS = {
 _TWO_SAMPLES = {"t-test": "Two Sample", "mann-whitney": "rank sum"}
 
 
-def read_r_tests(lines: Sequence[str]) -> list[Match]:
-    """Return a match for each test in some lines: from its title to the end of its block."""
-    matches = []
+def read_r_tests(lines: Sequence[str]) -> Iterator[Match]:
+    """Give a match for each test in some lines: from its title to the end of its block."""
     for start, line in enumerate(lines):
-        data = _DATA.fullmatch(line.rstrip())
-        if data is None:
-            continue
-        title = next((k for k in range(start - 1, -1, -1) if lines[k].strip()), start)
-        end = start + 1
-        while end < len(lines) and lines[end].strip() and not _DATA.fullmatch(lines[end].rstrip()):
-            end += 1
-        body = "\n".join(lines[start:end]) if end > start + 1 else ""
-        parse = partial(_parse_test, lines[title].strip(), data[1], body, start + 1)
-        matches.append(Match(range(title + 1, end + 1), "R", parse))
-    return matches
+        if data := _DATA.fullmatch(line.rstrip()):
+            title = next((k for k in range(start - 1, -1, -1) if lines[k].strip()), start)
+            end = line_where(lines, start + 1, _ends_test)
+            body = "\n".join(lines[start:end]) if end > start + 1 else ""
+            parse = partial(_parse_test, lines[title].strip(), data[1], body, start + 1)
+            yield Match(range(title + 1, end + 1), "R", parse)
+
+
+def _ends_test(line: str) -> bool:
+    return not line.strip() or _DATA.fullmatch(line.rstrip()) is not None
 
 
 def _parse_test(title: str, data: str, body: str, first: int, annotation: Annotation) -> ParsedTest:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 from ..coefficient_grid import Row, coefficients_of
-from ..numbers import NUMBER, PrintedText, group_of, number_text, parse_count, words_in
-from ..parsed import Cell, ParsedFit, ParsedOutput, ParsedSummary, ParsedTable, ParsedTest
+from ..numbers import NUMBER, PrintedText, group_of, line_where, number_text, parse_count, words_in
+from ..parsed import ParsedFit, ParsedOutput, ParsedSummary, ParsedTable, ParsedTest
 from ..printed_grid import PrintedGrid, parse_correlation, parse_table
 from ..protocol import (
     READERS,
@@ -113,44 +113,34 @@ class _Command:
         return LineError(self.first + len(self.body) - 1, fault)
 
 
-def read_stata_logs(lines: Sequence[str]) -> list[Match]:
-    """Return a match for each command whose output is read or should be; lines without a command before them are left."""
+def read_stata_logs(lines: Sequence[str]) -> Iterator[Match]:
+    """Give a match for each command whose output is read or should be; lines without a command before them are left."""
     starts = [k for k, line in enumerate(lines) if _COMMAND.fullmatch(line.rstrip())]
-    matches = []
     for start, stop in pairwise([*starts, len(lines)]):
-        text = lines[start][2:].strip()
-        for line in lines[start + 1 : stop]:  # a long command goes on in lines that begin with >
-            if not line.startswith("> "):
-                break
-            text += f" {line[2:].strip()}"
+        # A long command goes on in lines that begin with >.
+        end = line_where(lines, start + 1, lambda line: not line.startswith("> "), stop)
+        text = " ".join(line[2:].strip() for line in lines[start:end])
         last = max(k for k in range(start, stop) if lines[k].strip())
         body, span = lines[start : last + 1], range(start + 1, last + 2)
         if not _SILENT.fullmatch(text) and any(re.search(r"\d", line) for line in body[1:]):
             parse = partial(_parse, _Command(text, body, start + 1))
-            matches.append(Match(span, "Stata", parse))
+            yield Match(span, "Stata", parse)
         elif text.split()[0] in (*_KINDS, *_TABLES, *_SUMMARIES):
             fault = LineError(start + 1, "the command has no output: the log is cut.")
-            matches.append(unreadable_match(span, "Stata", fault))
-    return matches
+            yield unreadable_match(span, "Stata", fault)
 
 
 def _parse(command: _Command, annotation: Annotation) -> ParsedOutput:
-    if command.verb in _KINDS:
-        return _fit(command, annotation)
-    if command.verb in _TABLES:
-        return _table(command, annotation)
-    if command.verb in _SUMMARIES:
-        return _summary(command, annotation)
-    if command.verb in _CORRELATIONS:
-        return _correlation(command, annotation)
-    if command.verb == "oneway":
-        return _variance(command, annotation)
-    if command.verb == "sts" and command.variables[:1] == ["list"]:
-        return _survival(command, annotation)
-    raise OpenQuestionError(
-        f"Stata: the output of '{command.verb}'.",
-        "Output of this command is not read: describe it in a file of outputs.",
-    )
+    names = command.variables[:1] if command.verb == "sts" else []
+    form = _FORMS.get(" ".join([command.verb, *names]))
+    if form is None:
+        raise OpenQuestionError(
+            f"Stata: the output of '{command.verb}'.",
+            "Output of this command is not read: describe it in a file of outputs.",
+        )
+    if form.refused and re.search(rf"\b({form.refused})\b", command.options):
+        raise OpenQuestionError(f"Stata: {form.understood}.", form.advice)
+    return form.parse(command, annotation)
 
 
 def _whole_name(short: str, names: Sequence[str]) -> str:
@@ -247,24 +237,17 @@ def _formula(label: str, terms_of_command: Sequence[str]) -> str | None:
     """
     terms = []
     for word in terms_of_command:
-        parts = []
-        for factor in re.split(r"#+", word):
-            if match := re.fullmatch(r"(?:i\.)([^\W\d]\w*)", factor):
-                parts.append(f"C({match[1]})")
-            elif match := re.fullmatch(r"(?:c\.)?([^\W\d]\w*)", factor):
-                parts.append(match[1])
-            else:
-                return None
-        terms.append(("*" if "##" in word else ":").join(parts))
+        matches = [
+            re.fullmatch(r"(?:(i\.)|c\.)?([^\W\d]\w*)", factor) for factor in re.split(r"#+", word)
+        ]
+        factors = [f"C({match[2]})" if match[1] else match[2] for match in matches if match]
+        if len(factors) < len(matches):
+            return None
+        terms.append(("*" if "##" in word else ":").join(factors))
     return f"{label} ~ {' + '.join(terms) or '1'}"
 
 
 def _table(command: _Command, annotation: Annotation) -> ParsedTable:
-    if re.search(r",.*\b(row|col|column|cell|nofreq|summarize|sum)\b", command.text):
-        raise OpenQuestionError(
-            "Stata: a table with percentages or means beside counts.",
-            "Give it with counts alone, or describe it in a file of outputs.",
-        )
     weight = _WEIGHT.search(command.text)
     if weight:
         annotation = annotation.model_copy(update={"kind": "weighted-table", "variable": weight[1]})
@@ -319,11 +302,6 @@ _WEIGHT = re.compile(r"\[\s*(?:fw|fweight|iw|iweight)\s*=\s*([^\W\d]\w*)\s*\]")
 
 def _correlation(command: _Command, annotation: Annotation) -> ParsedTest:
     """The lower half of a matrix of correlations, with the number of people where all pairs have the same."""
-    if re.search(r"\b(cov\w*|m\w*|sig|obs|star|print|bon\w*|sid\w*)\b", command.options):
-        raise OpenQuestionError(
-            "Stata: correlations with more beside them.",
-            "Give them alone, or describe it in a file of outputs.",
-        )
     command.check_records(annotation, "correlations.", {"kind": "correlation", "where": "..."})
     rows = command.rows()[1:]
     if len(rows) < 2 or [len(row.cells) for row in rows] != [*range(1, len(rows) + 1)]:
@@ -342,11 +320,6 @@ def _correlation(command: _Command, annotation: Annotation) -> ParsedTest:
 
 
 def _variance(command: _Command, annotation: Annotation) -> ParsedTest:
-    if re.search(r"\b(t\w*|su\w*|me\w*|st\w*|f\w*|o\w*|bon\w*|sch\w*|sid\w*)\b", command.options):
-        raise OpenQuestionError(
-            "Stata: an analysis of variance with more beside it.",
-            "Give it alone, or describe it in a file of outputs.",
-        )
     command.check_records(annotation, "an analysis of variance.", {"where": "..."})
     rows = []
     for k, line in enumerate(command.body):
@@ -367,11 +340,6 @@ def _variance(command: _Command, annotation: Annotation) -> ParsedTest:
 
 
 def _survival(command: _Command, annotation: Annotation) -> ParsedSurvival:
-    if re.search(r"\b(fail\w*|cumh\w*|na|comp\w*|at|ent\w*|haz\w*|adj\w*)\b", command.options):
-        raise OpenQuestionError(
-            "Stata: a survival table of another form.",
-            "Give sts list alone, or describe it in a file of outputs.",
-        )
     text = "\n".join(command.body)
     event = re.search(r"(?im)failure _d:\s*(\w+)(?:\s*==\s*(\w+))?\s*$", text)
     time = re.search(r"(?im)analysis time _t:\s*(\w+)\s*$", text)
@@ -404,11 +372,6 @@ def _survival(command: _Command, annotation: Annotation) -> ParsedSurvival:
 
 def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
     """A summary of one or more variables; several are one output each, which a table of several columns cannot be."""
-    if re.search(r",.*\bd(etail)?\b", command.text):
-        raise OpenQuestionError(
-            "Stata: a detailed summary.",
-            "It lists single values, and is not read: describe it in a file of outputs.",
-        )
     rows = [row for row in command.rows() if "Obs" not in row.cells]
     if not rows:
         raise command.cut_error("the summary has no rows: the log is cut.")
@@ -420,17 +383,70 @@ def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
     ((line, name, cells),) = rows
     if len(cells) != 5:
         raise LineError(line, "a summary must have Obs, Mean, Std. dev., Min and Max.")
-    statistics: dict[str, dict[Cell, str]] = {}
-    for statistic, cell in zip(("n", "mean", "sd", "min", "max"), cells, strict=True):
-        number = number_text(cell)
-        if number is None:
-            raise LineError(line, "a cell of the summary is no number.")
-        statistics[statistic] = {(): number}
+    numbers = [number for cell in cells if (number := number_text(cell)) is not None]
+    if len(numbers) < len(cells):
+        raise LineError(line, "a cell of the summary is no number.")
+    names = ("n", "mean", "sd", "min", "max")
+    statistics = {key: {(): number} for key, number in zip(names, numbers, strict=True)}
     command.check_records(annotation, "a summary.", {"where": "..."})
     variable = annotation.variable or _whole_name(name, command.variables)
     return ParsedSummary(
         annotation.columns.get(variable, variable), (), ((),), statistics, annotation.where
     )
+
+
+class _Form(NamedTuple):
+    """How the output of some commands is read, with options of which it is not: what it then is, and what to do."""
+
+    parse: Callable[[_Command, Annotation], ParsedOutput]
+    refused: str = ""
+    understood: str = ""
+    advice: str = ""
+
+
+_FORMS = {
+    **dict.fromkeys(_KINDS, _Form(_fit)),
+    **dict.fromkeys(
+        _TABLES,
+        _Form(
+            _table,
+            "row|col|column|cell|nofreq|summarize|sum",
+            "a table with percentages or means beside counts",
+            "Give it with counts alone, or describe it in a file of outputs.",
+        ),
+    ),
+    **dict.fromkeys(
+        _SUMMARIES,
+        _Form(
+            _summary,
+            "d(etail)?",
+            "a detailed summary",
+            "It lists single values, and is not read: describe it in a file of outputs.",
+        ),
+    ),
+    **dict.fromkeys(
+        _CORRELATIONS,
+        _Form(
+            _correlation,
+            r"cov\w*|m\w*|sig|obs|star|print|bon\w*|sid\w*",
+            "correlations with more beside them",
+            "Give them alone, or describe it in a file of outputs.",
+        ),
+    ),
+    "oneway": _Form(
+        _variance,
+        r"t\w*|su\w*|me\w*|st\w*|f\w*|o\w*|bon\w*|sch\w*|sid\w*",
+        "an analysis of variance with more beside it",
+        "Give it alone, or describe it in a file of outputs.",
+    ),
+    "sts list": _Form(
+        _survival,
+        r"fail\w*|cumh\w*|na|comp\w*|at|ent\w*|haz\w*|adj\w*",
+        "a survival table of another form",
+        "Give sts list alone, or describe it in a file of outputs.",
+    ),
+}
+"""By what a command does."""
 
 
 READERS.register(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
 from ..coefficient_grid import Row, coefficients_of
-from ..numbers import PrintedText, group_of, named_cells, number_text, parse_count
+from ..numbers import PrintedText, group_of, line_where, named_cells, number_text, parse_count
 from ..parsed import UNCONVERGED, ParsedFit
 from ..protocol import (
     READERS,
@@ -26,33 +26,28 @@ _DOUBLE = re.compile(r"\s*={20,}\s*")
 _HEAD = re.compile(r"\s*coef\s+std err\b.*")
 N_CELLS = 6
 """A row has an estimate, its standard error, a statistic, a p-value and an interval."""
+_NOTE = re.compile(r"\s*$|Notes:|Warnings:|\[\d\] ")
 _FACT = re.compile(r"([A-Z][\w.() -]*?|converged):\s+(\S+(?: \S+)*)(?=\s{2,}|\s*$)")
 _KINDS = {"OLS": "ols", "Logit": "logit", "Probit": "probit", "Poisson": "poisson"}
 
 
-def read_statsmodels_text(lines: Sequence[str]) -> list[Match]:
-    """Return a match for each summary in some lines: from its title to its last double line, and its notes."""
+def read_statsmodels_text(lines: Sequence[str]) -> Iterator[Match]:
+    """Give a match for each summary in some lines: from its title to its last double line, and its notes."""
     starts = [
         k
         for k, (line, below) in enumerate(pairwise(lines))
         if _TITLE.fullmatch(line.strip()) and _DOUBLE.fullmatch(below)
     ]
-    matches = []
     for start, stop in pairwise([*starts, len(lines)]):
         is_mixed = lines[start].strip().startswith("Mixed Linear Model")
         ends = [k for k in range(start, stop) if _DOUBLE.fullmatch(lines[k])]
         if len(ends) < (2 if is_mixed else 3):  # cut: all that is there
             ends = [k for k in range(start, stop) if lines[k].strip()]
-        after = ends[-1] + 1
-        while after < stop and (
-            not lines[after].strip() or re.match(r"Notes:|Warnings:|\[\d\] ", lines[after])
-        ):
-            after += 1
+        after = line_where(lines, ends[-1] + 1, lambda line: not _NOTE.match(line), stop)
         parse = partial(
             _parse_mixed if is_mixed else _parse, lines[start : ends[-1] + 1], start + 1
         )
-        matches.append(Match(range(start + 1, after + 1), "statsmodels", parse))
-    return matches
+        yield Match(range(start + 1, after + 1), "statsmodels", parse)
 
 
 def _facts(lines: Sequence[str], first: int, pattern: re.Pattern[str]) -> dict[str, PrintedText]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import takewhile
 
-from ..numbers import PrintedText, named_cells
+from ..numbers import PrintedText, line_where, named_cells
 from ..parsed import ParsedTest
 from ..printed_grid import PrintedGrid
 from ..protocol import READERS, Annotation, LineError, Match, OpenQuestionError, TextReader
@@ -16,22 +17,20 @@ _NAMES = r"Df|Sum Sq|Mean Sq|F value|Pr\(>F\)|df|sum_sq|mean_sq|F|PR\(>F\)"
 _HEAD = re.compile(rf"\s+(?:(?:{_NAMES})\s+){{3,4}}P[Rr]\(>F\)\s*")
 
 
-def read_variance_tables(lines: Sequence[str]) -> list[Match]:
-    """Return a match for each table of variance of R or statsmodels in some lines, with its title where it has one."""
-    matches = []
+def read_variance_tables(lines: Sequence[str]) -> Iterator[Match]:
+    """Give a match for each table of variance of R or statsmodels in some lines, with its title where it has one."""
     for head in (k for k, line in enumerate(lines) if _HEAD.fullmatch(line)):
-        start = head
-        while start and head - start < 4 and _is_title(lines[start - 1]):
-            start -= 1
-        while not lines[start].strip():
-            start += 1
-        stop = head + 1
-        while stop < len(lines) and lines[stop].strip() and not lines[stop].startswith("---"):
-            stop += 1
+        above = range(head - 1, max(head - 5, -1), -1)
+        titles = takewhile(lambda k: _is_title(lines[k]), above)
+        start = min((k for k in titles if lines[k].strip()), default=head)
+        stop = line_where(lines, head + 1, _ends_table)
         program = "statsmodels" if "PR" in lines[head] else "R"
         parse = partial(_parse_lines, lines[start:stop], head - start, start + 1)
-        matches.append(Match(range(start + 1, stop + 1), program, parse))
-    return matches
+        yield Match(range(start + 1, stop + 1), program, parse)
+
+
+def _ends_table(line: str) -> bool:
+    return not line.strip() or line.startswith("---")
 
 
 def _is_title(line: str) -> bool:
