@@ -114,6 +114,56 @@ _POINTS = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
 _MOMENTS = ("mean", "sum", "sd", "variance")
 
 
+OPEN = {
+    "sums of weights": (
+        "threshold",
+        "Sums of weights without counts do not say how many people are behind them. Name the records: --data.",
+    ),
+    "percentages": (
+        "threshold",
+        "Percentages without counts do not say how many people are behind them. Name the records: --data.",
+    ),
+    "edges": (
+        "ends",
+        "Whether its first or last edge is the smallest or largest value shows with the records alone. Name them: --data.",
+    ),
+    "sizes of groups": (
+        "threshold",
+        "The file does not say how many people are in each group. Name the records: --data.",
+    ),
+    "values": (
+        "n-k dominance",
+        "Whether one person's value shows (dominance, the least and the largest value) can be looked at with the records alone. Name them: --data.",
+    ),
+    "groups of a test": (
+        "small groups behind the test",
+        "The file does not say how many people are in each group. Name the records: --data.",
+    ),
+    "n of a correlation": (
+        "threshold",
+        "The file does not say how many people are behind it. Write n = ..., or name the records: --data.",
+    ),
+    "pairs of columns": (
+        "threshold",
+        "Each pair may have fewer people, those who have both values. Name the records: --data.",
+    ),
+    "perfect correlation": (
+        "perfect correlation",
+        "A correlation of 1 says that each value follows from the other. Name the records: --data.",
+    ),
+    "n of a model": (
+        "residual degrees of freedom",
+        "The file does not say how many people the model was fitted to. Write n = ...",
+    ),
+    "coefficients": ("small group behind a coefficient", NEEDS_RECORDS),
+    "survival steps": (
+        "survival steps",
+        "How many people leave and have the event at each time does not show in the file. Name the records: --data.",
+    ),
+}
+"""What does not show in a file: the rule that cannot be asked without the records, and what is said of it."""
+
+
 class _Form:
     """What the four forms share."""
 
@@ -179,11 +229,16 @@ class ParsedTable(_Form):
             for name in self.by
         ]
         size = " x ".join(str(len(labels)) for labels in self.labels)
-        total = " with totals" if self.margins else ""
-        by_form = "" if self.is_stated or self.percentages else " (by their form)"
-        marks = any(isinstance(cell, str) for cell in self.cells.values())
-        withheld = ", some withheld" if marks and not self.percentages else ""
-        return f"a table of {what}{by_form} of {' by '.join(names)}, {size} cells{total}{withheld}."
+        is_by_form = not self.is_stated and not self.percentages
+        has_marks = any(isinstance(cell, str) for cell in self.cells.values())
+        return phrases(
+            (True, f"a table of {what}"),
+            (is_by_form, " (by their form)"),
+            (True, f" of {' by '.join(names)}, {size} cells"),
+            (self.margins, " with totals"),
+            (has_marks and not self.percentages, ", some withheld"),
+            (True, "."),
+        )
 
     @property
     def people(self) -> int | None:
@@ -237,38 +292,19 @@ class ParsedTable(_Form):
     def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what the rules say of the counts: small cells, zeros, full lines, withheld cells that follow."""
         if self.percentages or self.variable:
-            what = "Sums of weights" if self.variable else "Percentages"
-            sentence = f"{what} without counts do not say how many people are behind them. Name the records: --data."
-            return [open_finding(name, self.kind, "threshold", sentence)]
-        fields = OutputDomain(
-            tuple(
-                OutputColumn(column, labels)
-                for column, labels in zip(self.by, self.labels, strict=True)
-            )
-        )
-        counts = self.complete_counts(policy.threshold)
-        codes = np.argwhere(counts > 0).astype(np.int32)
-        entry = {key: value for key, value in self.entry(name).items() if key != "where"}
-        return (
-            self._by_form(name)
-            + self._ends_unknown(name)
-            + list(
-                check_entries(
-                    [entry],
-                    fields,
-                    codes,
-                    policy.model_copy(update={"household": None, "weight": None}),
-                    weights=counts[counts > 0],
+            return [
+                open_finding(
+                    name, self.kind, *OPEN["sums of weights" if self.variable else "percentages"]
                 )
-            )
-        )
-
-    def _ends_unknown(self, name: str) -> list[RuleFinding]:
-        """That the first and last edge of intervals may be the smallest and the largest value there is."""
-        if self.edges is None:
-            return []
-        sentence = "Whether its first or last edge is the smallest or largest value shows with the records alone. Name them: --data."
-        return [open_finding(name, self.kind, "ends", sentence)]
+            ]
+        columns = [
+            OutputColumn(column, labels)
+            for column, labels in zip(self.by, self.labels, strict=True)
+        ]
+        entry = {key: value for key, value in self.entry(name).items() if key != "where"}
+        ends = [] if self.edges is None else [open_finding(name, self.kind, *OPEN["edges"])]
+        counts = self.complete_counts(policy.threshold)
+        return [*self._by_form(name), *ends, *check_counts(entry, columns, counts, policy)]
 
     def _by_form(self, name: str) -> list[RuleFinding]:
         """That numbers are taken for counts by their form alone, where nothing says so; and that rows may be persons, and numbers what each has."""
@@ -284,6 +320,8 @@ class ParsedTable(_Form):
 
     def interval(self, cell: Any, threshold: int, max_count: int) -> tuple[int, int]:
         """Return the least and largest count that a cell may be."""
+        if not isinstance(cell, str):
+            return cell, cell
         return count_interval(
             cell, max_count=max_count, threshold=self.threshold or threshold, suppressed_zeros=False
         )
@@ -302,12 +340,7 @@ class ParsedTable(_Form):
             return np.array(cells, dtype=np.int64).reshape(shape)
         known = [number for number in self.cells.values() if isinstance(number, int)]
         max_count = max([threshold, *known])
-        bounds = np.array(
-            [
-                self.interval(cell, threshold, max_count) if isinstance(cell, str) else (cell, cell)
-                for cell in cells
-            ]
-        )
+        bounds = np.array([self.interval(cell, threshold, max_count) for cell in cells])
         if not self.margins:
             return np.asarray(bounds[:, 0].reshape(shape), dtype=np.int64)
         return self._fit_counts(keys, bounds, max_count).reshape(shape)
@@ -317,29 +350,13 @@ class ParsedTable(_Form):
     ) -> NDArray[np.int64]:
         from scipy.optimize import Bounds, LinearConstraint, milp
 
-        rows, low, high = [], [], []
-        for key, cell in self.cells.items():
-            if TOTAL in key:
-                rows.append(
-                    [
-                        float(
-                            all(
-                                mine in (its, TOTAL)
-                                for mine, its in zip(key, cell_key, strict=True)
-                            )
-                        )
-                        for cell_key in keys
-                    ]
-                )
-                lo, hi = (
-                    (0, 10 * max_count)
-                    if cell == "?"
-                    else self.interval(cell, max_count, 10 * max_count)
-                    if isinstance(cell, str)
-                    else (cell, cell)
-                )
-                low.append(lo)
-                high.append(hi)
+        totals = {key: cell for key, cell in self.cells.items() if TOTAL in key}
+        rows = [[float(_is_part(cell_key, key)) for cell_key in keys] for key in totals]
+        limits = [
+            (0, 10 * max_count) if cell == "?" else self.interval(cell, max_count, 10 * max_count)
+            for cell in totals.values()
+        ]
+        low, high = zip(*limits, strict=True)
         done = milp(
             np.zeros(len(keys)),
             integrality=np.ones(len(keys)),
@@ -351,6 +368,11 @@ class ParsedTable(_Form):
                 "no counts fit both its withheld cells and its totals: check the threshold, or the totals"
             )
         return np.asarray(np.round(done.x), dtype=np.int64)
+
+
+def _is_part(cell: Cell, total: Cell) -> bool:
+    """Whether a cell is one of those that a total sums up."""
+    return all(word in (label, TOTAL) for word, label in zip(total, cell, strict=True))
 
 
 @dataclass(frozen=True)
@@ -388,16 +410,12 @@ class ParsedSummary(_Form):
         """Return what the numbers of people say; that dominance and extremes need the records."""
         counts = self._counts
         if counts is None:
-            sentence = (
-                "The file does not say how many people are in each group. Name the records: --data."
-            )
-            first = [open_finding(name, self.kind, "threshold", sentence)]
+            first = [open_finding(name, self.kind, *OPEN["sizes of groups"])]
         elif self.by:
             first = self._table_of_n(counts).findings(name, policy)
         else:
             first = judge(name, self.kind, [People(counts[()])], policy)
-        sentence = "Whether one person's value shows (dominance, the least and the largest value) can be looked at with the records alone. Name them: --data."
-        return [*first, open_finding(name, self.kind, "n-k dominance", sentence)]
+        return [*first, open_finding(name, self.kind, *OPEN["values"])]
 
     @property
     def _counts(self) -> dict[Cell, int] | None:
@@ -475,24 +493,18 @@ class ParsedTest(_Form):
         if self.kind == "correlation":
             return self._findings_of_correlation(name, policy)
         known = [] if self.n is None else judge(name, self.kind, [People(self.n)], policy)
-        sentence = (
-            "The file does not say how many people are in each group. Name the records: --data."
-        )
-        return [*known, open_finding(name, self.kind, "small groups behind the test", sentence)]
+        return [*known, open_finding(name, self.kind, *OPEN["groups of a test"])]
 
     def _findings_of_correlation(self, name: str, policy: Policy) -> list[RuleFinding]:
         """What n says of one correlation; a matrix may be of other people in each pair, and one of 1 is a column that follows from the other."""
         if self.n is None:
-            sentence = "The file does not say how many people are behind it. Write n = ..., or name the records: --data."
-            return [open_finding(name, self.kind, "threshold", sentence)]
+            return [open_finding(name, self.kind, *OPEN["n of a correlation"])]
         pieces = [People(self.n), DegreesOfFreedom(max(self.n - 2, 0))]
         findings = judge(name, self.kind, pieces, policy)
         if "values" in self.numbers:
-            sentence = "Each pair may have fewer people, those who have both values. Name the records: --data."
-            findings.append(open_finding(name, self.kind, "threshold", sentence))
+            findings.append(open_finding(name, self.kind, *OPEN["pairs of columns"]))
         elif abs(float(self.numbers["value"])) >= 1.0:
-            sentence = "A correlation of 1 says that each value follows from the other. Name the records: --data."
-            findings.append(open_finding(name, self.kind, "perfect correlation", sentence))
+            findings.append(open_finding(name, self.kind, *OPEN["perfect correlation"]))
         return findings
 
     def entries(self, name: str, fields: OutputDomain) -> Iterator[list[dict[str, Any]]]:
@@ -550,16 +562,21 @@ class ParsedFit(_Form):
     def understood(self) -> str:
         """What was understood, in a sentence."""
         what = KINDS[self.kind].sentence if self.kind in KINDS else self.kind
-        subject = f" of '{self.label}'" if self.label else ""
-        size = len(self.coefficients)
-        terms = f", {size} coefficients" if size else ", without coefficients"
-        ratios = " as ratios (exponentiated)" if self.exponentiated else ""
-        dof = ", without n" if self.dof is None else ", with residual degrees of freedom"
-        n = dof if self.n is None else ", with n"
+        size, is_sized = len(self.coefficients), self.n is not None
         has_errors = self.standard_errors and not self.robust
-        errors = "" if has_errors or not size else ", without standard errors"
-        formula = "" if self.formula else "; its formula is not printed"
-        return f"{self.kind}: {what}{subject}{terms}{ratios}{errors}{n}{formula}."
+        return phrases(
+            (True, f"{self.kind}: {what}"),
+            (self.label, f" of '{self.label}'"),
+            (size, f", {size} coefficients"),
+            (not size, ", without coefficients"),
+            (self.exponentiated, " as ratios (exponentiated)"),
+            (size and not has_errors, ", without standard errors"),
+            (is_sized, ", with n"),
+            (not is_sized and self.dof is None, ", without n"),
+            (not is_sized and self.dof is not None, ", with residual degrees of freedom"),
+            (not self.formula, "; its formula is not printed"),
+            (True, "."),
+        )
 
     @property
     def people(self) -> int | None:
@@ -604,15 +621,11 @@ class ParsedFit(_Form):
         if dof is None and self.n is not None and self.coefficients:
             dof = self.n - len(self.coefficients)
         if dof is None:
-            sentence = (
-                "The file does not say how many people the model was fitted to. Write n = ..."
-            )
-            findings.append(open_finding(name, self.kind, "residual degrees of freedom", sentence))
+            findings.append(open_finding(name, self.kind, *OPEN["n of a model"]))
         else:
             findings += judge(name, self.kind, [DegreesOfFreedom(dof)], policy)
-        coefficients = "small group behind a coefficient"
-        findings.append(open_finding(name, self.kind, coefficients, NEEDS_RECORDS))
-        return [*findings, *self.further_findings(name, policy)]
+        known = [*findings, open_finding(name, self.kind, *OPEN["coefficients"])]
+        return [*known, *self.further_findings(name, policy)]
 
     def entries(self, name: str, fields: OutputDomain) -> Iterator[list[dict[str, Any]]]:
         """Give the model's entry with its printed formula, then with one that is put together from the names of its coefficients."""
@@ -672,6 +685,21 @@ def fit_numbers(
         for key, texts in numbers.items()
         if texts
     }
+
+
+def check_counts(
+    entry: Mapping[str, Any], columns: Sequence[OutputColumn], counts: NDArray[Any], policy: Policy
+) -> list[RuleFinding]:
+    """Return what the rules say of an entry, of which these are all people, by the levels of its columns."""
+    codes = np.argwhere(counts > 0).astype(np.int32)
+    rules = policy.model_copy(update={"household": None, "weight": None})
+    fields = OutputDomain(tuple(columns))
+    return list(check_entries([entry], fields, codes, rules, weights=counts[counts > 0]))
+
+
+def phrases(*pieces: tuple[object, str]) -> str:
+    """Return those of some pieces of a sentence that hold: each is whether it does, and what it says."""
+    return "".join(text for holds, text in pieces if holds)
 
 
 def review(name: str, kind: str, rule: str, sentence: str, *where: str) -> RuleFinding:
@@ -762,20 +790,16 @@ def are_persons(axis: str, labels: Sequence[str]) -> bool:
     (False, False, True)
     """
     sign = name_sign(axis)
-    if sign is not None and len(labels) > sign.max_distinct:
-        return True
-    numbered = len(labels) > 2 and all(re.search(r"\d", label) for label in labels)
     called = axis.strip().lower().rstrip("s")
-    if (called in PERSONS and (numbered or len(labels) > FEW)) or (
-        re.search(r"[_ .]id$", called) and len(labels) > FEW
-    ):
-        return True
-    parts = [re.fullmatch(r"(\D*)(\d+)", label.strip()) for label in labels]
-    if (
-        len(labels) < MANY_SERIAL
-        or not all(parts)
-        or len({match[1] for match in parts if match}) > 1
-    ):
-        return False
-    numbers = [int(match[2]) for match in parts if match]
-    return bool(parts[0] and parts[0][1]) or min(numbers) == 1
+    is_numbered = len(labels) > 2 and all(re.search(r"\d", label) for label in labels)
+    is_many, is_person = len(labels) > FEW, called in PERSONS
+    serial = [re.fullmatch(r"(\D*)(\d+)", label.strip()) for label in labels]
+    numbers = [int(match[2]) for match in serial if match]
+    prefixes = {match[1] for match in serial if match}
+    is_serial = len(labels) >= MANY_SERIAL and len(numbers) == len(labels) and len(prefixes) == 1
+    return (
+        (sign is not None and len(labels) > sign.max_distinct)
+        or (is_person and (is_numbered or is_many))
+        or (is_many and re.search(r"[_ .]id$", called) is not None)
+        or (is_serial and (prefixes != {""} or min(numbers) == 1))
+    )

@@ -12,11 +12,10 @@ import numpy as np
 from ...._base.errors import InputError
 from ...._base.results import without_none
 from ...domain import OutputColumn, OutputDomain
-from ...rules.check import check_entries
 from ...rules.findings import RuleFinding
 from ...rules.policy import Policy
 from .numbers import number_text, parse_count
-from .parsed import Cell, ParsedSummary, open_finding
+from .parsed import OPEN, Cell, ParsedSummary, check_counts, open_finding, phrases
 from .printed_grid import PrintedGrid, decimal_sign
 from .protocol import Annotation, LineError
 
@@ -81,14 +80,14 @@ class ParsedSurvival(ParsedSummary):
     @property
     def understood(self) -> str:
         """What was understood, in a sentence."""
-        label = (
-            f"of '{self.variable}' until '{self.event}'"
-            if self.event
-            else "whose columns are not named"
-        )
-        by = f" by {' and '.join(map(repr, self.by))}" if self.by else ""
         columns = ", ".join(key.replace("_", " ") for key in self.numbers)
-        return f"a Kaplan-Meier table {label}{by}, {len(self.groups)} times: {columns}."
+        return phrases(
+            (True, "a Kaplan-Meier table "),
+            (self.event, f"of '{self.variable}' until '{self.event}'"),
+            (not self.event, "whose columns are not named"),
+            (self.by, f" by {' and '.join(map(repr, self.by))}"),
+            (True, f", {len(self.groups)} times: {columns}."),
+        )
 
     @property
     def variables(self) -> list[str]:
@@ -107,10 +106,10 @@ class ParsedSurvival(ParsedSummary):
         for cells in [] if hidden else self._strata().values():
             findings += self._findings_of_steps(name, cells, policy)
             hidden = hidden or "events" not in self.numbers or self._counts_since(cells)
-        if hidden:
-            sentence = "How many people leave and have the event at each time does not show in the file. Name the records: --data."
-            findings.append(open_finding(name, self.kind, "survival steps", sentence))
-        return findings
+        return [
+            *findings,
+            *([open_finding(name, self.kind, *OPEN["survival steps"])] if hidden else []),
+        ]
 
     def _findings_of_steps(
         self, name: str, cells: Sequence[Cell], policy: Policy
@@ -121,27 +120,13 @@ class ParsedSurvival(ParsedSummary):
         if events is None or self._counts_since(cells):
             events = [0] * len(at_risk)
             numbers.pop("events", None)
-        leaving = [more - fewer for more, fewer in zip(at_risk, [*at_risk[1:], 0], strict=True)]
-        if any(n_leaving < happened for n_leaving, happened in zip(leaving, events, strict=True)):
+        others = np.subtract(at_risk, [*at_risk[1:], 0]) - np.array(events, dtype=np.int64)
+        if (others < 0).any():
             raise InputError("its numbers at risk and of events contradict each other")
-        others = [n_leaving - happened for n_leaving, happened in zip(leaving, events, strict=True)]
-        codes = [(k, level) for k in range(len(at_risk)) for level in (0, 1)]
-        weights = [count for pair in zip(others, events, strict=True) for count in pair]
-        fields = OutputDomain(
-            (OutputColumn("time", tuple(numbers["times"])), OutputColumn("event", (0, 1)))
-        )
+        counts = np.column_stack([others, events])
+        columns = [OutputColumn("time", tuple(numbers["times"])), OutputColumn("event", (0, 1))]
         label = {"name": name, "kind": self.kind, "time": "time", "event": "event", "level": 1}
-        rules = policy.model_copy(update={"household": None, "weight": None})
-        shown = np.array(weights) > 0
-        return list(
-            check_entries(
-                [{**label, **numbers}],
-                fields,
-                np.array(codes, dtype=np.int32)[shown],
-                rules,
-                weights=np.array(weights, dtype=np.int64)[shown],
-            )
-        )
+        return check_counts({**label, **numbers}, columns, counts, policy)
 
     def entries(self, name: str, fields: OutputDomain) -> Iterator[list[dict[str, Any]]]:
         """Give an entry for each stratum."""
@@ -190,17 +175,17 @@ class ParsedSurvival(ParsedSummary):
         """Whether events are those since the time before: survival is no product of 1 - events / at risk over the times that are printed."""
         if set(self.numbers) != {"at_risk", "events", "survival"}:
             return False
-        survival = 1.0
-        for cell in cells:
-            at_risk, events = (
-                parse_count(self.numbers[key][cell]) for key in ("at_risk", "events")
-            )
-            survival *= 1.0 - events / max(at_risk, 1)
-            text = self.numbers["survival"][cell]
-            step = 10.0 ** -len(text.partition(".")[2])
-            if abs(survival - float(text)) > 0.51 * step + 1e-12:
-                return True
-        return False
+        at_risk, events = (
+            [parse_count(self.numbers[key][cell]) for cell in cells]
+            for key in ("at_risk", "events")
+        )
+        survival = np.cumprod(1.0 - np.array(events) / np.maximum(at_risk, 1))
+        texts = [self.numbers["survival"][cell] for cell in cells]
+        steps = [10.0 ** -len(text.partition(".")[2]) for text in texts]
+        return any(
+            abs(share - float(text)) > 0.51 * step + 1e-12
+            for share, text, step in zip(survival, texts, steps, strict=True)
+        )
 
 
 def is_survival_table(grid: PrintedGrid) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..coefficient_grid import Row, coefficients_of
 from ..numbers import NUMBER, PrintedText, group_of, line_where, number_text, parse_count, words_in
-from ..parsed import ParsedFit, ParsedOutput, ParsedSummary, ParsedTable, ParsedTest
+from ..parsed import Cell, ParsedFit, ParsedOutput, ParsedSummary, ParsedTable, ParsedTest
 from ..printed_grid import PrintedGrid, parse_correlation, parse_table
 from ..protocol import (
     READERS,
@@ -387,7 +387,9 @@ def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
     if len(numbers) < len(cells):
         raise LineError(line, "a cell of the summary is no number.")
     names = ("n", "mean", "sd", "min", "max")
-    statistics = {key: {(): number} for key, number in zip(names, numbers, strict=True)}
+    statistics: dict[str, dict[Cell, str]] = {
+        key: {(): number} for key, number in zip(names, numbers, strict=True)
+    }
     command.check_records(annotation, "a summary.", {"where": "..."})
     variable = annotation.variable or _whole_name(name, command.variables)
     return ParsedSummary(
