@@ -59,7 +59,6 @@ from chaffinch.privacy.project import Project, Release, create_project, open_pro
 from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.report.attacks import audit_answers, audit_page, membership_page, singling_out_page
 from chaffinch.report.charts import _map_words as heatmap_words
-from chaffinch.report.charts import success_figure
 from chaffinch.report.check import check_page, hold_back_sentence
 from chaffinch.report.check_figures import cumulative
 from chaffinch.report.compare import Comparison, FindingRow, compare
@@ -111,7 +110,6 @@ from chaffinch.workflows.settings import SynthesisSettings
 from .conftest import make_risk
 from .report.conftest import make_study
 from .report.test_attacks import audit, membership, singling_out
-from .report.test_charts import rows as success_rows
 from .report.test_check import CASES as CHECKS
 from .report.test_evolve import CASES as EVOLVED
 from .report.test_evolve import copy_of as evolved_copy
@@ -820,21 +818,6 @@ SAID: tuple[tuple[str, str, Callable[[], str]], ...] = (
         "{} with {}",
         "a with rows that were not counted",
         lambda: summary_words(TableSummary(name="a")),
-    ),
-    (
-        "{} {}; a guess reaches {}.",
-        "1 synthesiser at 1 value of epsilon; a guess reaches 0.2.",
-        lambda: str(success_figure(success_rows(1.0, names=("one",)))),
-    ),
-    (
-        "at {} of epsilon",
-        "2 synthesisers at 2 values of epsilon and without a promise; a guess",
-        lambda: str(success_figure(success_rows(1, 2, None))),
-    ),
-    (
-        "{} {}; a guess reaches {}.",
-        "1 synthesiser without a promise; a guess reaches 0.2.",
-        lambda: str(success_figure(success_rows(None, names=("one",)))),
     ),
     ("Not drawn: {}.", "Not drawn: 1 more output.", lambda: _evolved_page(7, 1)),
     ("Not drawn: {}.", "Not drawn: 2 more copies.", lambda: _evolved_page(1, 8)),

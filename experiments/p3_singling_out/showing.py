@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
 
 from benchmarks.common import read_rows
-from chaffinch.report.charts import success_figure
+from chaffinch._base.errors import InputError
+from chaffinch._base.svg import GREY, Axis, line, text
+from chaffinch._base.text import count_noun, is_number, number
+from chaffinch.report.charts import Curve, Point, curves, frame
 from experiments.p3_reading import read_values, replace_between
 
 HERE = Path(__file__).resolve().parent
@@ -131,6 +138,109 @@ def draw(figures: Figures, epsilons: Sequence[float]) -> None:
             points, key=f"p3_{figure}", title=f"{dataset}, {size:,} of {population:,} records"
         )
         (HERE / f"figure{figure}.svg").write_text(str(drawn), encoding="utf-8")
+
+
+def success_figure(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    key: str = "success",
+    title: str = "Success of singling out against epsilon",
+) -> Markup:
+    """Return success against epsilon, a line for each synthesiser with intervals, beside the baseline: Sedlmeyr (2024), figures 12 to 15.
+
+    Parameters
+    ----------
+    rows
+        Each has `synthesiser` (a name), `epsilon` (above 0, or None for no promise: it stands apart at the right), `success`, `interval`
+        and `baseline` (|X| / |D|, equation 1).
+
+    Raises
+    ------
+    InputError
+        If there are no rows, one lacks a key, or the baselines differ: they are other settings, and another figure.
+    """
+    if not rows:
+        raise InputError("A figure of success needs rows. Got none.")
+    for row in rows:
+        for name in ("synthesiser", "epsilon", "success", "interval", "baseline"):
+            if name not in row:
+                raise InputError(f"A row of the figure lacks '{name}'.")
+        if row["epsilon"] is not None and not (is_number(row["epsilon"]) and row["epsilon"] > 0):
+            raise InputError("epsilon must be a number above 0, or None for no promise.")
+    baselines = {float(row["baseline"]) for row in rows}
+    if len(baselines) > 1:
+        raise InputError("The rows have several baselines: draw a figure for each |X| / |D|.")
+    size = (640.0, 400.0)
+    (x_start, right), (bottom, top) = frame(size)
+    known = sorted({float(row["epsilon"]) for row in rows if row["epsilon"] is not None})
+    promised = len(known) > 0
+    none = any(row["epsilon"] is None for row in rows)
+    edge = right - 96 if none and promised else right
+    across = Axis(
+        known[0] if promised else 1.0,
+        known[-1] if promised else 1.0,
+        x_start + 14,
+        edge - 14,
+        log=True,
+    )
+    if len(known) < 2:
+        across.ticks = known
+    apart = right - 40 if promised else (x_start + right) / 2
+    up = Axis(
+        0.0,
+        max(float(v) for row in rows for v in (*row["interval"], row["success"], row["baseline"])),
+        bottom,
+        top,
+    )
+    names = list(dict.fromkeys(str(row["synthesiser"]) for row in rows))
+    lines = []
+    for i, name in enumerate(names):
+        mine = sorted(
+            (row for row in rows if str(row["synthesiser"]) == name),
+            key=lambda row: row["epsilon"] or 0.0,
+        )
+        # No line leads from a budget to none: what has no promise stands apart.
+        for shortlist in (
+            [r for r in mine if r["epsilon"] is not None],
+            [r for r in mine if r["epsilon"] is None],
+        ):
+            points = tuple(
+                Point(
+                    float(row["epsilon"] or math.inf),
+                    float(row["success"]),
+                    *map(float, row["interval"]),
+                )
+                for row in shortlist
+            )
+            # Bars at one epsilon would hide each other: each stands a little beside it.
+            lines += (
+                [Curve(name, points, look=i, shift=7.0 * (i - (len(names) - 1) / 2))]
+                if points
+                else []
+            )
+    extra = []
+    if none:
+        extra = [text(apart, bottom + 16, "no promise", anchor="middle", size=11, fill=GREY)]
+    if none and promised:
+        extra.append(line([(edge, top), (edge, bottom)], stroke=GREY))
+    (guess,) = baselines
+    ways = [f"at {count_noun(len(known), 'value')} of epsilon"] * promised + [
+        "without a promise"
+    ] * none
+    desc = f"{count_noun(len(names), 'synthesiser')} {' and '.join(ways)}; a guess reaches {number(guess)}."
+    return curves(
+        key,
+        title,
+        desc,
+        lines,
+        across=across,
+        up=up,
+        labels=("epsilon", "share of releases"),
+        level=("a guess: |X| / |D|", guess),
+        size=size,
+        x_of=lambda x: across(x) if x < math.inf else apart,
+        extra=extra,
+    )
 
 
 def tabulate(figures: Figures, epsilons: Sequence[float]) -> None:
