@@ -39,8 +39,8 @@ MAX_SMALL_CELLS = 64
 """Cells of two tallies up to which no limit is asked for."""
 SEEDS = 256
 """Cells from which unions are grown at the same time, at least."""
-MAX_GROWING = 12_000_000
-"""Entries of unions that are grown at the same time, where they may be more."""
+MAX_GROWING = 16_000_000
+"""Cells and links between cells, times unions, that are grown at the same time, where these may be more: of cells with many links a small batch is quicker."""
 
 
 @dataclass(frozen=True)
@@ -557,7 +557,7 @@ class _LargeSearch:
         # Cells that bring in each other lead to the same union: one of them is the seed.
         seeds = np.unique(self.component, return_index=True)[1]
         seeds, unions, steps = seeds[has_links[seeds]], [np.zeros((0, len(sizes)), dtype=bool)], 0
-        batch_size = max(SEEDS, MAX_GROWING // len(sizes))
+        batch_size = max(SEEDS, MAX_GROWING // (len(sizes) + self.graph.nnz))
         while len(seeds) and steps < most_steps:
             outer, taken = self._grown(seeds[:batch_size])
             seeds, steps = seeds[batch_size:], steps + taken
