@@ -26,7 +26,7 @@ from .._base.text import display_name
 
 if TYPE_CHECKING:
     from ..stats.rates import Scores
-    from .attribution.attempt import AttackContext, Outcome
+    from .attribution.attempt import AttackContext, AttackScores
     from .memorisation.protocol import ReleaseCase
 
 By = Literal["value", "draw"]
@@ -94,7 +94,7 @@ class Attacker:
     name
         In results, under `attacker`.
     attack
-        Returns an outcome for each side of people of an attempt on a sensitive column. None for a memorisation test.
+        Returns scores for each side of people of an attempt on a sensitive column. None for a memorisation test.
     score
         Returns a score for each person of a case: a numerator from 0 to the person's weight; weight 0 leaves the person out. It raises
         `NotApplicableError` where it has nothing to say. None for an attacker on a column.
@@ -161,7 +161,7 @@ class Attacker:
     name: str
     title: str
     definition: str
-    attack: Callable[[AttackContext], list[Outcome]] | None = None
+    attack: Callable[[AttackContext], list[AttackScores]] | None = None
     score: Callable[[ReleaseCase], Scores] | None = None
     learner: Callable[..., Any] | None = None
     sees: tuple[str, ...] = ("table",)

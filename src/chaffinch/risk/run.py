@@ -18,9 +18,9 @@ from ..stats.familywise import FamilywiseTest, LargestExcess, family, largest_ex
 from ..stats.rates import Ratio
 from .attacker import ATTACKERS
 from .attribution.attack_data import AttackData
-from .attribution.attempt import AttackContext, AttackSpec, Outcome, outcomes
+from .attribution.attempt import AttackContext, AttackScores, AttackSpec, run_attackers
 from .finding import Finding, mean_of
-from .memorisation.battery import memorisation_outcomes
+from .memorisation.battery import memorisation_scores
 from .settings import RiskSettings
 
 SOURCES = {"original": "original", "marginals_only": "marginals", "label_only": "label_only"}
@@ -29,18 +29,18 @@ SOURCES = {"original": "original", "marginals_only": "marginals", "label_only": 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tried:
-    """What one attacker was tried on: the finding so far, and from each synthetic table the outcome on members, and on others where there are any.
+    """What one attacker was tried on: the finding so far, and from each synthetic table the scores on members, and on others where there are any.
 
     `n_others`: people who are not in the data.
     """
 
     finding: Finding
-    tables: tuple[Sequence[Outcome], ...]
+    tables: tuple[Sequence[AttackScores], ...]
     n_others: int = 0
 
     @property
-    def first(self) -> Outcome:
-        """The outcome on members, from the first table."""
+    def first(self) -> AttackScores:
+        """The scores on members, from the first table."""
         return self.tables[0][0]
 
     @property
@@ -146,7 +146,7 @@ class RiskStudy:
         self.progress("memorisation tests", 0.0)
         names = settings.memorisation_tests(has_holdout=len(self.people) > 1)
         by_table = [
-            memorisation_outcomes(
+            memorisation_scores(
                 self.data.coded,
                 [source],
                 names,
@@ -171,7 +171,7 @@ class RiskStudy:
             self._add(finding, tables)
         self._took("memorisation tests", start)
 
-    def _add(self, finding: Finding, tables: tuple[Sequence[Outcome], ...]) -> None:
+    def _add(self, finding: Finding, tables: tuple[Sequence[AttackScores], ...]) -> None:
         """Add what was tried, with its value and the holdout's: means over the tables."""
         n_others = 0
         if len(self.people) > 1:
@@ -256,10 +256,10 @@ class RiskStudy:
 
     def _from(
         self, source: str, people: Sequence[str], question: AttackSpec
-    ) -> dict[str, list[Outcome]]:
+    ) -> dict[str, list[AttackScores]]:
         number = list(self.data.by_side).index(source)
         seed = int(child(self.root, 0, number).generate_state(1)[0] % (1 << 31))
-        return outcomes(
+        return run_attackers(
             AttackContext(self.data, source, people, question, seed=seed, threads=self.threads)
         )
 
@@ -293,7 +293,7 @@ class RiskStudy:
             else self.data.by_side[side].n_rows
         )
 
-    def _excess(self, by_people: Sequence[Outcome], stream: np.random.SeedSequence) -> Excess:
+    def _excess(self, by_people: Sequence[AttackScores], stream: np.random.SeedSequence) -> Excess:
         members, others = by_people
         sizes = {"n_members": len(members.group[0]), "n_others": len(others.group[0])}
         if (
@@ -371,7 +371,7 @@ class RiskStudy:
         by_people = [tried.tables[table] for tried in self.tried]
         return {
             "members": [members.group for members, *_ in by_people],
-            "others": [outcome.group for _, *others in by_people for outcome in others],
+            "others": [scores.group for _, *others in by_people for scores in others],
             "statistics": [members.statistic for members, *_ in by_people],
             "about_nobody": [
                 number for number, (members, *_) in enumerate(by_people) if members.about_nobody
@@ -386,15 +386,15 @@ def _known_values(values: Sequence[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _scoring(outcome: Outcome) -> float:
+def _scoring(scores: AttackScores) -> float:
     """Return the people who score, or as many as their scores add up to where that is less."""
-    numerator = outcome.group[0]
+    numerator = scores.group[0]
     return min(float(np.count_nonzero(numerator)), float(numerator.sum()))
 
 
-def _counting(outcome: Outcome) -> NDArray[np.bool_]:
+def _counting(scores: AttackScores) -> NDArray[np.bool_]:
     """Return who of the people that were scored counts: with a weight, or in a class."""
     counting: NDArray[np.bool_] = (
-        outcome.group[1] > 0 if isinstance(outcome.statistic, Ratio) else outcome.group[0] >= 0
+        scores.group[1] > 0 if isinstance(scores.statistic, Ratio) else scores.group[0] >= 0
     )
     return counting

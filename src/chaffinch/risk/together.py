@@ -17,9 +17,9 @@ from ..stats.familywise import Contrast, ScoreComparison, contrasts
 from ..stats.rates import Ratio
 from .attacker import ATTACKERS
 from .attribution.attack_data import AttackData
-from .attribution.attempt import AttackContext, AttackSpec, Outcome, outcomes
+from .attribution.attempt import AttackContext, AttackScores, AttackSpec, run_attackers
 from .finding import RELEASES_HEAD, Finding, ReleasesGain, releases_rows
-from .memorisation.battery import memorisation_outcomes
+from .memorisation.battery import memorisation_scores
 from .run import Tried
 from .settings import RiskSettings
 
@@ -152,7 +152,7 @@ def pool_of(
         )
         seed = int(child(root, 0, index).generate_state(1)[0] % (1 << 31))
         by_side = [
-            outcomes(AttackContext(data, side, people, matching, seed=seed, threads=threads))
+            run_attackers(AttackContext(data, side, people, matching, seed=seed, threads=threads))
             for side in ("together", *names)
         ]
         for name in by_side[0]:
@@ -165,8 +165,8 @@ def pool_of(
             )
             tried.append(Tried(finding, tuple(table[name] for table in by_side)))
 
-    def scored(released: Sequence[str], names: Sequence[str]) -> dict[str, list[Outcome]]:
-        return memorisation_outcomes(
+    def scored(released: Sequence[str], names: Sequence[str]) -> dict[str, list[AttackScores]]:
+        return memorisation_scores(
             data.coded,
             released,
             names,
@@ -183,15 +183,15 @@ def pool_of(
         names, settings.memorisation_tests(n_releases=len(names), has_holdout=has_holdout)
     )
     from_each = [scored([side], single) for side in names if alone is None or side == "model"]
-    for name, outcome in from_all.items():
+    for name, scores in from_all.items():
         # A test that needs several releases finds nobody in one.
         each = (
             [table[name] for table in from_each]
             if name in single
-            else [_nobody(outcome)] * len(names)
+            else [_nobody(scores)] * len(names)
         )
         finding = Finding(attacker=name, direction=ATTACKERS[name].direction)
-        tried.append(Tried(finding, (outcome, *before.get(name, ()), *each)))
+        tried.append(Tried(finding, (scores, *before.get(name, ()), *each)))
     rows = data.by_side["model"].n_rows if "model" in data.by_side else None
     return Pool(tuple(tried), len(tables), rows)
 
@@ -229,7 +229,7 @@ def together(
     )
 
 
-def _comparison(tables: Sequence[Sequence[Outcome]]) -> ScoreComparison:
+def _comparison(tables: Sequence[Sequence[AttackScores]]) -> ScoreComparison:
     members, others = (tuple(by_people[side].group for by_people in tables) for side in (0, 1))
     return ScoreComparison(members, others, tuple(by_people[0].statistic for by_people in tables))
 
@@ -244,17 +244,17 @@ def _model_rows(pool: Pool, threshold: int) -> int | str | None:
 
 def _reason(tried: Tried) -> str:
     """Return why what was tried has no value from some table; empty where it has one from each."""
-    outcomes_of_all = [outcome for by_people in tried.tables for outcome in by_people]
+    scores_of_all = [scores for by_people in tried.tables for scores in by_people]
     if not tried.finding.on_column:
-        return next((outcome.reason for outcome in outcomes_of_all if outcome.reason), "")
-    return next((outcome.reason for outcome in outcomes_of_all if outcome.value is None), "")
+        return next((scores.reason for scores in scores_of_all if scores.reason), "")
+    return next((scores.reason for scores in scores_of_all if scores.value is None), "")
 
 
-def _nobody(by_people: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes on one release of a test that needs several: nobody is found by it."""
+def _nobody(by_people: Sequence[AttackScores]) -> list[AttackScores]:
+    """Return the scores on one release of a test that needs several: nobody is found by it."""
     return [
-        replace(outcome, group=(np.zeros_like(outcome.group[0]), outcome.group[1]))
-        for outcome in by_people
+        replace(scores, group=(np.zeros_like(scores.group[0]), scores.group[1]))
+        for scores in by_people
     ]
 
 
@@ -316,17 +316,17 @@ def _finding(
     return finding
 
 
-def _value(outcome: Outcome) -> float | None:
-    n = len(outcome.group[0])
-    above, below = outcome.statistic.totals(outcome.group)(np.ones((1, n)), n, n)
+def _value(scores: AttackScores) -> float | None:
+    n = len(scores.group[0])
+    above, below = scores.statistic.totals(scores.group)(np.ones((1, n)), n, n)
     return float(above[0] / below[0]) if below[0] > 0 else None
 
 
-def _is_about_few(tried: Tried, by_people: Sequence[Outcome], threshold: int) -> bool:
+def _is_about_few(tried: Tried, by_people: Sequence[AttackScores], threshold: int) -> bool:
     """Return whether numbers are about few people: those who are matched, or those in whom the score of a group lies."""
     counted = by_people[0].n_matched
     if tried.finding.about.people == "matched" and counted is not None:
         return 0 < counted < threshold
     if not isinstance(by_people[0].statistic, Ratio):
         return False
-    return any(0 < np.count_nonzero(outcome.group[0]) < threshold for outcome in by_people)
+    return any(0 < np.count_nonzero(scores.group[0]) < threshold for scores in by_people)

@@ -26,10 +26,10 @@ from chaffinch.risk.attribution.attempt import (
     AttackContext,
     AttackSpec,
     Guess,
+    answer_scores,
     guess,
-    outcome_of_answers,
-    outcomes,
     pool_guesses,
+    run_attackers,
 )
 from chaffinch.risk.attribution.learners import FEWEST
 from chaffinch.risk.attribution.tcap import CONVENTIONS
@@ -43,7 +43,7 @@ KEYS, SENSITIVE = ["wife_age", "num_children"], ["husband_education"]
 
 def lowest(attempt):
     """The answer is always the lowest code."""
-    return [outcome_of_answers(values == 0, values) for values in attempt.values]
+    return [answer_scores(values == 0, values) for values in attempt.values]
 
 
 TOY = Attacker(
@@ -204,7 +204,7 @@ def attempt(attackers=("dcap", "cap")):
 
 
 def test_outcomes_stand_in_the_order_of_registration_and_of_sides():
-    answers = outcomes(attempt())
+    answers = run_attackers(attempt())
     assert (
         list(answers)
         == ["cap", "dcap"]
@@ -315,14 +315,16 @@ def brute_force(
 @hypothesis_settings(max_examples=60, deadline=None)
 def test_no_answer_without_keys_scores_more(convention, people, source, tau):
     question = AttackSpec(CODED_KEYS, "value", NAMES, convention, float(tau))
-    found = outcomes(AttackContext(data_of(people, source), "synthetic", ["original"], question))
+    found = run_attackers(
+        AttackContext(data_of(people, source), "synthetic", ["original"], question)
+    )
     assert tuple(found) == NAMES
-    for name, (outcome,) in found.items():
+    for name, (scores,) in found.items():
         expected = brute_force(name, people, source, convention, tau)
-        beside = outcome.guess.by(ATTACKERS[name].guess_by)
+        beside = scores.guess.by(ATTACKERS[name].guess_by)
         if expected is None:
             assert beside is None
-            assert outcome.value is None
+            assert scores.value is None
         else:
             assert beside == pytest.approx(float(expected))
         assert ATTACKERS[name].guess_by == (
@@ -336,10 +338,10 @@ def test_the_attacks_themselves_are_the_guess_where_all_have_the_same_keys(peopl
     """A table whose keys say nothing, and whose rows are the people's own: then the attack has no more than the guess."""
     same = [((0, 0), value) for _, value in people]
     question = AttackSpec(CODED_KEYS, "value", ("cap", "dcap", "gcap_score", "gcap_vote"))
-    for name, (outcome,) in outcomes(
+    for name, (scores,) in run_attackers(
         AttackContext(data_of(same, same), "synthetic", ["original"], question)
     ).items():
-        assert outcome.value == pytest.approx(outcome.guess.by(ATTACKERS[name].guess_by)), name
+        assert scores.value == pytest.approx(scores.guess.by(ATTACKERS[name].guess_by)), name
 
 
 def test_a_guess_by_hand():
@@ -355,7 +357,9 @@ def test_a_guess_by_hand():
     question = AttackSpec(CODED_KEYS, "value", ("cap", "dcap", "tcap", "gcap_vote"))
     guesses = {
         name: one[0].guess.by(ATTACKERS[name].guess_by)
-        for name, one in outcomes(AttackContext(data, "synthetic", ["original"], question)).items()
+        for name, one in run_attackers(
+            AttackContext(data, "synthetic", ["original"], question)
+        ).items()
     }
     assert guesses == pytest.approx(
         {"cap": (4 + 9) / 25, "dcap": 0.5, "tcap": (1 / 3 + 2) / 3, "gcap_vote": 0.5}
@@ -435,7 +439,7 @@ def test_no_attack_depends_on_the_order_of_rows(people, source):
     assert {"gcap_vote", "knn", "nb"} <= set(names)
     question = AttackSpec(CODED_KEYS, "value", names)
     first, second = (
-        outcomes(AttackContext(data_of(*tables), "synthetic", ["original"], question, seed=3))
+        run_attackers(AttackContext(data_of(*tables), "synthetic", ["original"], question, seed=3))
         for tables in (
             (members, released),
             ([members[i] for i in order], [released[i] for i in turned]),
@@ -457,7 +461,7 @@ def test_no_model_depends_on_the_order_of_rows():
     values = [
         {
             name: one.value
-            for name, (one,) in outcomes(
+            for name, (one,) in run_attackers(
                 AttackContext(data_of(members, rows), "synthetic", ["original"], question)
             ).items()
         }

@@ -7,7 +7,7 @@ import pytest
 import chaffinch
 from chaffinch.risk import ATTACKERS
 from chaffinch.risk.attribution.attack_data import AttackData
-from chaffinch.risk.attribution.attempt import AttackContext, AttackSpec, outcomes
+from chaffinch.risk.attribution.attempt import AttackContext, AttackSpec, run_attackers
 from chaffinch.risk.attribution.learners import FEWEST, LEARNERS, MOST_VALUES
 from chaffinch.table import Schema
 from chaffinch.table.schema import Column
@@ -19,7 +19,7 @@ def asked(n_rows):
     frame = pa.table({"k": [f"k{v}" for v in key], "s": [f"s{v}" for v in key]})
     table = chaffinch.read(frame, rare="keep")
     data = AttackData.from_tables(table, [table], columns=["k", "s"])
-    return outcomes(
+    return run_attackers(
         AttackContext(data, "synthetic", ["original"], AttackSpec(("k",), "s", tuple(LEARNERS)))
     )
 
@@ -47,7 +47,7 @@ def test_of_very_many_values_the_most_frequent_are_learnt():
     schema = Schema((Column("k", "integer", type="int64"), Column("s", "integer", type="int64")))
     table = chaffinch.read(pa.table({"k": values, "s": values + 5}), schema)
     data = AttackData.from_tables(table, [table], columns=["k", "s"])
-    (forest,) = outcomes(
+    (forest,) = run_attackers(
         AttackContext(data, "synthetic", ["original"], AttackSpec(("k",), "s", ("rf",)))
     )["rf"]
     assert MOST_VALUES == 50
@@ -55,7 +55,7 @@ def test_of_very_many_values_the_most_frequent_are_learnt():
         150 / 350, abs=0.02
     )  # a forest may miss a record that few of its trees saw
     binned = AttackData.from_tables(table, [table], columns=["k", "s"], numeric="bins")
-    (coarse,) = outcomes(
+    (coarse,) = run_attackers(
         AttackContext(binned, "synthetic", ["original"], AttackSpec(("k",), "s", ("rf",)))
     )["rf"]
     assert coarse.value > 0.98
@@ -64,7 +64,7 @@ def test_of_very_many_values_the_most_frequent_are_learnt():
 def attack_of(original, synthetic, keys, *, attackers=("nb", "gaussian_nb"), people="original"):
     table = chaffinch.read(pa.table(original), rare="keep")
     data = AttackData.from_tables(table, [pa.table(synthetic)], columns=[*keys, "s"])
-    answers = outcomes(
+    answers = run_attackers(
         AttackContext(data, "synthetic", [people], AttackSpec(tuple(keys), "s", attackers))
     )
     return {name: (side.value, side.guess.value) for name, (side,) in answers.items()}

@@ -22,7 +22,7 @@ from chaffinch.risk.finding import (
     finding_rows,
     record_findings,
 )
-from chaffinch.risk.memorisation.battery import case_outcomes, memorisation_outcomes
+from chaffinch.risk.memorisation.battery import case_scores, memorisation_scores
 from chaffinch.risk.memorisation.protocol import (
     ColumnValues,
     NotApplicableError,
@@ -43,9 +43,9 @@ def tables_of(rng: np.random.Generator, share: float, n: int = 400):
 
 
 def exact_rows(coded: CodedTables):
-    return memorisation_outcomes(
-        coded, ["synthetic"], ["exact_row"], seed=np.random.SeedSequence(5)
-    )["exact_row"]
+    return memorisation_scores(coded, ["synthetic"], ["exact_row"], seed=np.random.SeedSequence(5))[
+        "exact_row"
+    ]
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_scores_come_back_in_the_order_of_people(
     rng: np.random.Generator, number_of_age: Attacker
 ) -> None:
     coded = tables_of(rng, 0.1)
-    (sides,) = memorisation_outcomes(
+    (sides,) = memorisation_scores(
         coded, ["synthetic"], ["number_of_age"], seed=np.random.SeedSequence(5)
     ).values()
     for outcome, side in zip(sides, ("original", "holdout"), strict=True):
@@ -113,7 +113,7 @@ def test_outcomes_on_two_halves_become_one_of_all_people(
     assert [side.value for side in both] == [0.05, 0.05]
     # Where higher is safer the value is still the mean of the values, not of the scores towards risk.
     first, second = (
-        memorisation_outcomes(
+        memorisation_scores(
             CodedTables(each), ["synthetic"], ["number_of_age"], seed=np.random.SeedSequence(5)
         )["number_of_age"][0]
         for each in (tables, turned)
@@ -278,7 +278,7 @@ def null_draw(seed: int, n: int = 100):
     order = rng.permutation(2 * n)
     shuffled, position = case.take(order), np.argsort(order)
     outcomes = [
-        case_outcomes(test, shuffled, position, np.array([n]))
+        case_scores(test, shuffled, position, np.array([n]))
         for test in attackers_of_kind("memorisation")
     ]
     result = [

@@ -11,7 +11,7 @@ import pytest
 import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.risk.finding import Finding, record_findings
-from chaffinch.risk.memorisation.battery import memorisation_outcomes
+from chaffinch.risk.memorisation.battery import memorisation_scores
 from chaffinch.risk.memorisation.linkability import (
     COUNTS,
     chance_of_link,
@@ -136,7 +136,7 @@ def test_a_finding_has_the_chance_of_a_link_beside_it(rng: np.random.Generator) 
     coded = coded_tables(*(distinct_people(n, rng) for n in (60, 50, 60)))
     root = np.random.SeedSequence(1)
     tests = ["linkability", "linkability_5"]
-    outcomes = memorisation_outcomes(coded, ["synthetic"], tests, keys=["age", "c0"], seed=root)
+    outcomes = memorisation_scores(coded, ["synthetic"], tests, keys=["age", "c0"], seed=root)
     guesses = {name: members.guess.by("value") for name, (members, _) in outcomes.items()}
     assert guesses["linkability"] == pytest.approx(1 / 50)
     assert guesses["linkability_5"] == pytest.approx(link_by_chance(50, 5))

@@ -1,4 +1,4 @@
-"""What an attack on a sensitive column is asked, and what it answers: an attempt, its outcome, and the guess beside it.
+"""What an attack on a sensitive column is asked, and what it answers: its context, the scores of the attack, and the guess beside them.
 
 An attempt asks all attackers of a question from one source; what they share is worked out once. The guess is what somebody without keys would score, were
 they scored as the attack is. An attack answers with a value, or draws one, and its measure says whom it is about and how answers count. The guess is for the same
@@ -108,8 +108,8 @@ class AttackContext(SharedWork):
         return [np.concatenate(parts) for parts in keys], np.concatenate(values)
 
 
-def outcomes(attempt: AttackContext) -> dict[str, list[Outcome]]:
-    """Return for each attacker of the question its outcome on each side of people, in the order of registration."""
+def run_attackers(attempt: AttackContext) -> dict[str, list[AttackScores]]:
+    """Return for each attacker of the question its scores on each side of people, in the order of registration."""
     asked = set(attempt.question.attackers)
     return {
         attacker.name: attacker.attack(attempt)
@@ -178,7 +178,7 @@ def pool_guesses(guesses: Sequence[Guess]) -> Guess:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Outcome:
+class AttackScores:
     """One attack on one side of people: two numbers for each person and the rule that makes a value of them, and the guess beside it.
 
     `n_people`: people behind the value, where the two numbers are of some of them only. `is_reversed`: whether the numbers are towards risk and the value
@@ -195,16 +195,16 @@ class Outcome:
     is_reversed: bool = False
     about_nobody: bool = False
 
-    def with_persons(self, scores: Scores, n_people: int) -> Outcome:
-        """Return the outcome with the scores of some persons, for intervals; the value stays that of all people."""
+    def with_persons(self, scores: Scores, n_people: int) -> AttackScores:
+        """Return these with the scores of some persons, for intervals; the value stays that of all people."""
         return replace(self, group=(scores.numerator, scores.weight), n_people=n_people)
 
     def towards_value(self, risk: float | None) -> float | None:
         """Return a value in the attacker's own direction, from one towards risk."""
         return 1.0 - risk if self.is_reversed and risk is not None else risk
 
-    def stacked(self, other: Outcome) -> Outcome:
-        """Return the outcomes of the same attack on two halves of the people as one: all people together."""
+    def stacked(self, other: AttackScores) -> AttackScores:
+        """Return the scores of the same attack on two halves of the people as one: all people together."""
         statistic, shift = self.statistic, 0
         if isinstance(statistic, ClassStatistic) and isinstance(other.statistic, ClassStatistic):
             shift = len(statistic.weights)
@@ -236,13 +236,13 @@ class Outcome:
         )
 
 
-def outcome_of_scores(
+def attack_scores(
     scores: Scores, values: NDArray[Any], *, n_matched: int, reason: str
-) -> Outcome:
-    """Return the outcome of scores of people, some of whom may not count; `reason` is why there is no value where there is none."""
+) -> AttackScores:
+    """Return what an attack scores on people, some of whom may not count; `reason` is why there is no value where there is none."""
     baseline = guess(values, credit=scores.weight)
     group = (scores.numerator, scores.weight)
-    return Outcome(
+    return AttackScores(
         Ratio(),
         group,
         scores.value,
@@ -252,9 +252,9 @@ def outcome_of_scores(
     )
 
 
-def outcome_of_answers(right: NDArray[Any], values: NDArray[Any], reason: str = "") -> Outcome:
-    """Return the outcome of answers about everybody: whether (or how far) each is right; `reason` is why there are none."""
+def answer_scores(right: NDArray[Any], values: NDArray[Any], reason: str = "") -> AttackScores:
+    """Return what answers about everybody score: whether (or how far) each is right; `reason` is why there are none."""
     scores = right.astype(np.float64)
     value = float(scores.mean()) if len(scores) and not reason else None
     weight = np.zeros(len(scores)) if reason else np.ones(len(scores))
-    return Outcome(Ratio(), (scores, weight), value, guess(values), None, reason)
+    return AttackScores(Ratio(), (scores, weight), value, guess(values), None, reason)

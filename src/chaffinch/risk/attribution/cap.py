@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...stats.rates import Scores
 from ..attacker import ATTACKERS, Attacker
-from .attempt import Outcome, outcome_of_scores
+from .attempt import AttackScores, attack_scores
 from .matching import Match, share
 
 if TYPE_CHECKING:
@@ -122,22 +122,22 @@ ELLIOT = "Elliot 2014, SYLLS report"
 TAUB = "Taub, Elliot, Pampaka and Smith 2018, Privacy in Statistical Databases"
 
 
-def _attack(measure: Callable[[Match], Scores]) -> Callable[[AttackContext], list[Outcome]]:
+def _attack(measure: Callable[[Match], Scores]) -> Callable[[AttackContext], list[AttackScores]]:
     """Return the attack that scores people by a measure of their matches."""
 
-    def scored(match_of_all: Match, persons: Match) -> Outcome:
+    def scored(match_of_all: Match, persons: Match) -> AttackScores:
         reason = "no source row has the keys of any person"
         scores = match_of_all.of_people(measure(match_of_all))
-        outcome = outcome_of_scores(
+        result = attack_scores(
             scores,
             match_of_all.values,
             n_matched=match_of_all.people_in(match_of_all.matched),
             reason=reason,
         )
         return (
-            outcome
+            result
             if persons is match_of_all
-            else outcome.with_persons(measure(persons), match_of_all.n_people)
+            else result.with_persons(measure(persons), match_of_all.n_people)
         )
 
     return lambda attempt: [

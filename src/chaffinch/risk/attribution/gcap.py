@@ -22,7 +22,7 @@ from ..._base.errors import InputError, unknown_name
 from ..._base.masking import masked_count
 from ..._base.runtime import Progress, silent
 from ..attacker import ATTACKERS, Attacker
-from .attempt import Outcome, outcome_of_answers
+from .attempt import AttackScores, answer_scores
 from .hamming import Search, align, distinct, find_nearest
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ Ties = Literal["common", "lowest"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gcap:
-    """The outcome of the attack for each person; it holds one entry a person and stays inside.
+    """The result of the attack for each person; it holds one entry a person and stays inside.
 
     `value`: the person's sensitive value, as a code. `radius`: the smallest Hamming distance of the person's keys to those of any
     source row; -1 where there is no source row. `n_near`: source rows at that distance. `n_right`: those of them with the person's
@@ -160,7 +160,7 @@ def gcap(
 
 
 def _nobody(value: Ints, reason: str) -> Gcap:
-    """Return the outcome where there is nothing to compare."""
+    """Return the result where there is nothing to compare."""
     nothing, none = np.zeros(len(value), dtype=np.int64), np.full(len(value), -1, dtype=np.int64)
     return Gcap(value, none, nothing, nothing, none, reason)
 
@@ -208,12 +208,14 @@ def _keys(name: str, keys: Keys, n_rows: int) -> list[NDArray[Any]]:
 PAPERS = "Hittmeir, Mayer and Ekelhart 2022; Niederhametner and Mayer 2023"
 
 
-def _attack(scores: Callable[[Gcap], NDArray[Any]]) -> Callable[[AttackContext], list[Outcome]]:
-    def attack(attempt: AttackContext) -> list[Outcome]:
+def _attack(
+    scores: Callable[[Gcap], NDArray[Any]],
+) -> Callable[[AttackContext], list[AttackScores]]:
+    def attack(attempt: AttackContext) -> list[AttackScores]:
         nearest = attempt.once("gcap", lambda: _nearest(attempt))
         parts = np.split(scores(nearest), attempt.ends)
         return [
-            outcome_of_answers(scores, values, nearest.reason)
+            answer_scores(scores, values, nearest.reason)
             for scores, values in zip(parts, attempt.values, strict=True)
         ]
 

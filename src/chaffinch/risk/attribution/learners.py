@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...stats.learners import chosen_models, fit, is_svm, naive_bayes, standardise, subsample, work
 from ...table.compare.classes import class_ids
 from ..attacker import ATTACKERS, Attacker
-from .attempt import Outcome, outcome_of_answers
+from .attempt import AttackScores, answer_scores
 from .gcap import PAPERS
 
 if TYPE_CHECKING:
@@ -48,17 +48,16 @@ QUICK = ("nb", "knn")
 """Learners of a quick run: of 33,000 records each learns and answers in a twentieth of a second, where the others take one or more."""
 
 
-def _attack(name: str) -> Callable[[AttackContext], list[Outcome]]:
-    def attack(attempt: AttackContext) -> list[Outcome]:
+def _attack(name: str) -> Callable[[AttackContext], list[AttackScores]]:
+    def attack(attempt: AttackContext) -> list[AttackScores]:
         if attempt.data.by_side[attempt.source].n_rows < FEWEST:
             reason = f"the source has fewer than {FEWEST} records to learn from"
             return [
-                outcome_of_answers(np.zeros(len(values)), values, reason)
-                for values in attempt.values
+                answer_scores(np.zeros(len(values)), values, reason) for values in attempt.values
             ]
         right = attempt.once("learners", lambda: _right_answers(attempt))[name]
         return [
-            outcome_of_answers(answers, values)
+            answer_scores(answers, values)
             for answers, values in zip(right, attempt.values, strict=True)
         ]
 

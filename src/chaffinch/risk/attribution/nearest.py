@@ -17,7 +17,7 @@ from ...table.compare.distances import gower_sums, smallest
 from ..attacker import ATTACKERS, Attacker
 from ..memorisation.distances import scaled_rows
 from ..memorisation.protocol import ColumnValues
-from .attempt import AttackContext, Outcome, outcome_of_answers
+from .attempt import AttackContext, AttackScores, answer_scores
 
 N_NEAREST = 3
 TIE = np.float32(1e-6)
@@ -54,14 +54,12 @@ def _column(attempt: AttackContext, name: str, tables: Sequence[str]) -> ColumnV
     return ColumnValues(name, released, np.concatenate(people), grid.size, grid.n_values, numbers)
 
 
-def _attack(attempt: AttackContext) -> list[Outcome]:
+def _attack(attempt: AttackContext) -> list[AttackScores]:
     if attempt.data.by_side[attempt.source].n_rows < N_NEAREST:
         reason = f"the source has fewer than {N_NEAREST} rows"
-        return [
-            outcome_of_answers(np.zeros(len(values)), values, reason) for values in attempt.values
-        ]
+        return [answer_scores(np.zeros(len(values)), values, reason) for values in attempt.values]
     return [
-        outcome_of_answers(answers == values, values)
+        answer_scores(answers == values, values)
         for answers, values in zip(nearest_values(attempt), attempt.values, strict=True)
     ]
 

@@ -29,7 +29,7 @@ from ...stats.rates import ClassStatistic, Ratio, Scores
 from ...table.compare.classes import Keys
 from ..attacker import ATTACKERS, Attacker
 from ..settings import CONVENTIONS, Convention, check_convention
-from .attempt import Guess, Outcome, guess
+from .attempt import AttackScores, Guess, guess
 from .cap import TAUB
 from .classes import KeyCells
 from .matching import Match, check_tau, match
@@ -238,8 +238,8 @@ def tcap_credit(matches: Match, result: Tcap) -> Floats:
 # As an attacker.
 
 
-def _attack(attempt: AttackContext) -> list[Outcome]:
-    """Return the outcomes; over source rows sides are pooled, so that classes have one numbering."""
+def _attack(attempt: AttackContext) -> list[AttackScores]:
+    """Return the scores; over source rows sides are pooled, so that classes have one numbering."""
     convention: Any = attempt.question.convention
     tau = attempt.question.tau
     results = [
@@ -261,7 +261,7 @@ def _attack(attempt: AttackContext) -> list[Outcome]:
         ]
         groups = [(scores.numerator, scores.weight) for scores in persons if scores is not None]
         return [
-            Outcome(Ratio(), group, result.value, baseline, result.n_people, result.reason, n)
+            AttackScores(Ratio(), group, result.value, baseline, result.n_people, result.reason, n)
             for result, group, baseline, n in zip(results, groups, guesses, people, strict=True)
         ]
     cells = tcap_of(attempt.match(attempt.people), convention=convention, tau=tau).cells
@@ -271,7 +271,9 @@ def _attack(attempt: AttackContext) -> list[Outcome]:
         strict=True,
     )
     return [
-        Outcome(cells.statistic, group, result.value, baseline, result.n_people, result.reason, n)
+        AttackScores(
+            cells.statistic, group, result.value, baseline, result.n_people, result.reason, n
+        )
         for result, baseline, group, n in zip(results, guesses, classes, people, strict=True)
     ]
 

@@ -16,12 +16,12 @@ from ..._base.seeds import child
 from ...stats.rates import Group, Ratio, Scores
 from ...table.compare.values import CodedTables
 from ..attacker import ATTACKERS, Attacker
-from ..attribution.attempt import Guess, Outcome
+from ..attribution.attempt import AttackScores, Guess
 from ..settings import Parts
 from .protocol import NobodyConcernedError, NotApplicableError, ReleaseCase
 
 
-def memorisation_outcomes(
+def memorisation_scores(
     coded: CodedTables,
     released: Sequence[str],
     names: Sequence[str],
@@ -30,8 +30,8 @@ def memorisation_outcomes(
     parts: Parts | None = None,
     seed: np.random.SeedSequence,
     threads: int | None = None,
-) -> dict[str, list[Outcome]]:
-    """Return for each test of released tables its outcome on the people of the `original`, and on those of the `holdout` where there is one."""
+) -> dict[str, list[AttackScores]]:
+    """Return for each test of released tables its scores on the people of the `original`, and on those of the `holdout` where there is one."""
     people = [side for side in ("original", "holdout") if side in coded.tables]
     case = ReleaseCase.from_tables(
         coded, released, people, keys=keys, parts=parts, seed=child(seed, 1), threads=threads
@@ -39,13 +39,13 @@ def memorisation_outcomes(
     order = np.random.default_rng(child(seed, 0)).permutation(case.n_people)
     ends = np.cumsum([coded.tables[side].n_rows for side in people])[:-1]
     shuffled, position = case.take(order), np.argsort(order)
-    return {name: case_outcomes(ATTACKERS[name], shuffled, position, ends) for name in names}
+    return {name: case_scores(ATTACKERS[name], shuffled, position, ends) for name in names}
 
 
-def case_outcomes(
+def case_scores(
     test: Attacker, case: ReleaseCase, position: NDArray[Any], ends: NDArray[np.integer]
-) -> list[Outcome]:
-    """Return the outcomes of a test of a case whose person i of the tables stands at `position[i]`, of each side of people; these end at `ends`."""
+) -> list[AttackScores]:
+    """Return the scores of a test of a case whose person i of the tables stands at `position[i]`, of each side of people; these end at `ends`."""
     reason, about_nobody = "", False
     assert test.score is not None  # tests alone are named here
     try:
@@ -60,11 +60,11 @@ def case_outcomes(
     if is_reversed:
         numerator = weight - numerator
 
-    def outcome(group: Group) -> Outcome:
+    def group_scores(group: Group) -> AttackScores:
         total = float(group[1].sum())
         risk = float(group[0].sum() / group[1].sum()) if total > 0 else None
         value = 1.0 - risk if is_reversed and risk is not None else risk
-        return Outcome(
+        return AttackScores(
             Ratio(),
             group,
             value,
@@ -75,4 +75,4 @@ def case_outcomes(
         )
 
     groups = zip(np.split(numerator, ends), np.split(weight, ends), strict=True)
-    return [outcome(group) for group in groups]
+    return [group_scores(group) for group in groups]
