@@ -22,7 +22,7 @@ from chaffinch.report.synthesis import synthesis_section
 from chaffinch.report.text import UTILITY_ALONE, UTILITY_BESIDE
 from chaffinch.risk.finding import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN
 from chaffinch.risk.verdict import LimitVerdict
-from chaffinch.utility.result import NOT_APPLICABLE, WORDS
+from chaffinch.utility.result import GRADE_LABELS, NOT_APPLICABLE
 
 from .test_promise import account, synthesis
 
@@ -192,7 +192,7 @@ def words_of(**sides: bool) -> list[str]:
 
 
 def test_every_word_has_its_rule_beside_it():
-    assert words_of(utility=True, risk=False) == [*WORDS, NOT_APPLICABLE]
+    assert words_of(utility=True, risk=False) == [*GRADE_LABELS, NOT_APPLICABLE]
     assert {FOUND, NONE_FOUND, UNKNOWN, NO_VALUE} <= set(words_of(utility=False, risk=True))
 
 

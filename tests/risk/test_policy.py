@@ -90,7 +90,7 @@ def known(*bounds: tuple[float | None, float | None], **about) -> RiskResult:
     ],
 )
 def test_three_states_over_all_findings_together(bounds, state, passed):
-    result = RiskPolicy(0.05).judged(known(*bounds), {"date": "today"})
+    result = RiskPolicy(0.05).classify(known(*bounds), {"date": "today"})
     assert (result.policy["state"], result.policy["passed"]) == (state, passed)
     assert (result.limit.state, result.limit.passed, result.run.date) == (state, passed, "today")
     first = {"shown to keep": "SHOWN", "exceeds": "EXCEEDS", "undecided": "UNDECIDED"}[state]
@@ -101,7 +101,7 @@ def test_three_states_over_all_findings_together(bounds, state, passed):
 
 
 def test_what_is_undecided_has_both_bounds_and_the_detectable_excess():
-    sentence = RiskPolicy(0.05).judged(known((-0.1, 0.02), (-0.2, 0.3)), {}).limit.sentence
+    sentence = RiskPolicy(0.05).classify(known((-0.1, 0.02), (-0.2, 0.3)), {}).limit.sentence
     assert "lies between −0.1 and 0.3 (simultaneous 95 % bounds)" in sentence
     assert (
         "An excess of 0.03 (the most precise) to 0.12 (the least precise) is detected with 80 % power."
@@ -119,11 +119,12 @@ def test_what_is_undecided_has_both_bounds_and_the_detectable_excess():
     ],
 )
 def test_what_was_not_looked_at_is_not_shown(more, reason):
-    verdict = RiskPolicy(0.5).judged(known((-0.1, 0.02), (-0.2, 0.03), **more), {}).limit
+    verdict = RiskPolicy(0.5).classify(known((-0.1, 0.02), (-0.2, 0.03), **more), {}).limit
     assert verdict.state == "undecided"
     assert reason in verdict.sentence
     assert (
-        RiskPolicy(0.5).judged(known((-0.1, 0.02), (0.6, 0.7), **more), {}).limit.state == "exceeds"
+        RiskPolicy(0.5).classify(known((-0.1, 0.02), (0.6, 0.7), **more), {}).limit.state
+        == "exceeds"
     )
 
 
@@ -136,7 +137,7 @@ def test_models_of_half_the_people_refuse_a_table_and_never_show_it():
         family=FamilywiseTest(reason="no holdout"),
         cross_fit=crossed,
     )
-    verdict = RiskPolicy(0.5).judged(alone, {}).limit
+    verdict = RiskPolicy(0.5).classify(alone, {}).limit
     assert (verdict.state, "models of half of the people" in verdict.sentence) == (
         "undecided",
         True,
@@ -144,7 +145,7 @@ def test_models_of_half_the_people_refuse_a_table_and_never_show_it():
     over = replace(
         alone, cross_fit=replace(crossed, family=replace(halves.family, lower=(0.6, -0.2)))
     )
-    assert RiskPolicy(0.5).judged(over, {}).limit.state == "exceeds"
+    assert RiskPolicy(0.5).classify(over, {}).limit.state == "exceeds"
 
 
 def test_a_finding_without_a_bound_is_named_with_its_reason():
@@ -161,17 +162,17 @@ def test_a_finding_without_a_bound_is_named_with_its_reason():
             ),
         ),
     )
-    sentence = RiskPolicy(0.05).judged(untried, {}).limit.sentence
+    sentence = RiskPolicy(0.05).classify(untried, {}).limit.sentence
     assert "Without an upper bound: Exact row (There are too few rows)." in sentence
 
 
 def test_without_a_limit_there_is_no_policy():
-    result = RiskPolicy().judged(known((-0.1, 0.02), (0.6, 0.7)), {"date": "today"})
+    result = RiskPolicy().classify(known((-0.1, 0.02), (0.6, 0.7)), {"date": "today"})
     assert (result.policy, result.limit, result.run.date) == (None, None, "today")
     assert "policy" not in result.to_dict()
     assert not RiskPolicy().refuses(None)
     empty = RiskResult.from_dict({"format": "chaffinch-risk", "version": 3})
-    assert RiskPolicy(0.1).judged(empty, {}).limit.state == "undecided"
+    assert RiskPolicy(0.1).classify(empty, {}).limit.state == "undecided"
     # what an earlier version wrote names no state: that a lower bound was within the limit decides nothing
     assert (
         LimitVerdict.from_policy({"max_excess": 0.1, "lower_bound": 0.05, "passed": True}).state

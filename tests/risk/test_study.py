@@ -416,12 +416,12 @@ def test_bounds_of_several_releases_are_of_the_one_with_most():
     assert both.lower_bound > 0.9
     assert both.family.p_value < 0.05
     assert both.headline.p_family == both.family.p_value
-    assert RiskPolicy(0.5).judged(both, {}).limit.state == "exceeds"
+    assert RiskPolicy(0.5).classify(both, {}).limit.state == "exceeds"
     assert all(
         bound >= alone for bound, alone in zip(both.family.upper, safe.family.upper, strict=True)
     )
     assert (
-        RiskPolicy(1.0).judged(both, {}).limit.state == "undecided"
+        RiskPolicy(1.0).classify(both, {}).limit.state == "undecided"
     )  # all releases together have no bound
 
 

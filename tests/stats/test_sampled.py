@@ -20,25 +20,27 @@ def sampled(chosen: int, of: int, **more: int) -> SampledRecords:
 
 
 def test_sentences_say_what_is_of_what():
-    assert sampled(1000, 50_000).saying(["CAP", "TCAP"], ["GCAP"], "It is thin.", "").sentences == (
+    assert sampled(1000, 50_000).with_notes(
+        ["CAP", "TCAP"], ["GCAP"], "It is thin.", ""
+    ).sentences == (
         "Of all records: CAP, TCAP.",
         "Of a sample: GCAP.",
         "The sample has 1,000 of 50,000 original, 1,000 of 50,000 synthetic records, chosen by a keyed hash of their values, so that equal rows of all "
         "tables are chosen together.",
         "It is thin.",
     )
-    assert sampled(1000, 1000).saying(["CAP"], ["GCAP"], "It is thin.").sentences == (
+    assert sampled(1000, 1000).with_notes(["CAP"], ["GCAP"], "It is thin.").sentences == (
         "Of all records: CAP, GCAP.",
     )
-    assert sampled(1000, 50_000).saying(["CAP"], []).sentences == ("Of all records: CAP.",)
-    assert sampled(1000, 50_000).saying([], ["GCAP"]).sentences[0] == "Of a sample: GCAP."
+    assert sampled(1000, 50_000).with_notes(["CAP"], []).sentences == ("Of all records: CAP.",)
+    assert sampled(1000, 50_000).with_notes([], ["GCAP"]).sentences[0] == "Of a sample: GCAP."
 
 
 def test_small_numbers_are_masked_and_no_sample_is_called_whole_for_that():
     few = sampled(1001, 1004, first=3, second=2000)
     assert (few.original, few.of_original, few.holdout, few.of_holdout) == (1000, 1000, "<10", 2000)
     assert not few.all_records
-    assert "<10 of 2,000 holdout" in few.saying([], ["GCAP"]).sentences[1]
+    assert "<10 of 2,000 holdout" in few.with_notes([], ["GCAP"]).sentences[1]
 
 
 def test_keys_differ_by_stream():

@@ -65,7 +65,7 @@ def closed(one: socket.socket, seconds: float = 20.0) -> bool:
 def test_a_client_that_keeps_the_page_waiting_is_let_go(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app, "TURN", 0.4)
+    monkeypatch.setattr(app, "CLIENT_TIMEOUT", 0.4)
     head = f"Host: {visitor.host}\r\n"
     half = (
         "",
@@ -87,7 +87,7 @@ def test_a_client_that_keeps_the_page_waiting_is_let_go(
 def test_many_slow_clients_do_not_take_the_page_from_its_owner_for_good(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app, "TURN", 1.0)
+    monkeypatch.setattr(app, "CLIENT_TIMEOUT", 1.0)
     slow = [
         socket.create_connection(("127.0.0.1", visitor.port)) for _ in range(420)
     ]  # more than are answered at once
@@ -105,7 +105,7 @@ def test_many_slow_clients_do_not_take_the_page_from_its_owner_for_good(
 def test_a_client_that_does_not_take_its_answer_is_let_go(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app, "TURN", 0.4)
+    monkeypatch.setattr(app, "CLIENT_TIMEOUT", 0.4)
     with socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         one.connect(("127.0.0.1", visitor.port))

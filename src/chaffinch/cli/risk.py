@@ -103,7 +103,7 @@ def risk(
         result = measure_risk(
             table, released, aside, settings, holdout_share=share, model=model, **run.options
         )
-    result = policy.judged(result, run.facts).named(
+    result = policy.classify(result, run.facts).named(
         original=source.name,
         synthetic=[path.name for path in releases],
         holdout=fresh.name if fresh else None,

@@ -19,7 +19,7 @@ from .._base.text import (
 )
 from ..outputs.check import CheckResult
 from ..outputs.check.mitigation import Loss, MitigationPlan
-from ..outputs.check.result import hold_back
+from ..outputs.check.result import outputs_to_withhold
 from ..outputs.rules import RuleReport
 from ..outputs.rules.findings import RuleFinding
 from .check_figures import (
@@ -135,7 +135,9 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
     return PageContent(title, folded, facts=facts, alarm=_alarm(result), answers=answers)
 
 
-def check_answers(result: CheckResult, rules: str, hold_back: str) -> tuple[PageAnswer, ...]:
+def check_answers(
+    result: CheckResult, rules: str, outputs_to_withhold: str
+) -> tuple[PageAnswer, ...]:
     """Return what outputs give away, what to hold back, and what was not looked at; `rules` and `hold_back` are sentences of the page."""
     verdicts = [row.verdict for row in result.summary]
     states = {"fail": "no", "not assessed": "part", "review": "part", "pass": "yes"}
@@ -149,7 +151,7 @@ def check_answers(result: CheckResult, rules: str, hold_back: str) -> tuple[Page
     refusals = ["not assessed"] if ignored and not result.about.ignored_accepted else []
     worst = next((word for word in states if word in (*verdicts, *refusals)), "not assessed")
     summary = capital(result.text).rstrip(".")
-    mending = hold_back or (
+    mending = outputs_to_withhold or (
         "No rule asks for an output to be held back." if result.rules.worst != "fail" else rules
     )
     attacked = result.all is not None
@@ -261,7 +263,7 @@ def _alarm(result: CheckResult) -> str:
 def hold_back_sentence(result: CheckResult) -> str:
     """Return which outputs to mend or hold back so that no rule fails; nothing where none does."""
     released = {output.name for output in result.outputs if output.released}
-    alone, more = hold_back(result.rules, released=released)
+    alone, more = outputs_to_withhold(result.rules, released=released)
     alone = tuple(
         dict.fromkeys(
             (*alone, *(output.name for output in result.about.skipped if output.verdict == "fail"))

@@ -26,9 +26,9 @@ from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
 from ..utility.jensen_shannon import JensenShannon
 from ..utility.result import (
+    GRADE_LABELS,
     LADDER,
     NOT_APPLICABLE,
-    WORDS,
     UtilityResult,
     VerdictRow,
     ladder,
@@ -125,7 +125,9 @@ def verdict_section(rows: Sequence[VerdictRow]) -> Section:
         for side, name in side_names.items()
         if any(getattr(row, side) is not None for row in rows)
     }
-    tally = {word: sum(row.word == word for row in rows) for word in (*WORDS, NOT_APPLICABLE)}
+    tally = {
+        word: sum(row.word == word for row in rows) for word in (*GRADE_LABELS, NOT_APPLICABLE)
+    }
     counts = ", ".join(f"{count} {word}" for word, count in tally.items() if count)
     blocks: list[Block] = [
         Paragraph(

@@ -208,5 +208,5 @@ def _people(
         "place" if person is None else "person", is_whole, chosen, of_original=total
     )
     if not is_whole:
-        sample = sample.saying((), ("models of halves of the people",), CAREFUL)
+        sample = sample.with_notes((), ("models of halves of the people",), CAREFUL)
     return people, sample

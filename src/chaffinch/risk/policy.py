@@ -80,7 +80,7 @@ class RiskPolicy:
             or (self.require_shown and verdict.state is not LimitState.SHOWN)
         )
 
-    def judged(self, result: RiskResult, facts: Mapping[str, Any]) -> RiskResult:
+    def classify(self, result: RiskResult, facts: Mapping[str, Any]) -> RiskResult:
         """Return a result with what was allowed and what its findings say of that, where there is a limit, and what ran it."""
         policy = None
         if self.max_excess is not None:

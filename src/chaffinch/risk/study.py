@@ -122,7 +122,7 @@ def risk(
         threads=threads,
         progress=progress,
     )
-    return policy.judged(result, {})
+    return policy.classify(result, {})
 
 
 def measure_risk(
@@ -295,7 +295,7 @@ def _saying(
     sampled += ["intervals, excesses and p-values"] if attacks else []
     sampled += ["what the releases tell together"] if joint is not None else []
     lumpy = LUMPY if sample.chosen_by == "place" and tests else ""
-    return sample.saying(from_all, sampled, THIN, lumpy)
+    return sample.with_notes(from_all, sampled, THIN, lumpy)
 
 
 def people_of(rows: Mapping[str, Rows], seed: np.random.SeedSequence) -> dict[str, Rows]:

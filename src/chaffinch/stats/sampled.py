@@ -75,7 +75,9 @@ class SampledRecords(PlainData):
             chosen_by, is_whole, original, synthetic, holdout, of_original, of_synthetic, of_holdout
         )
 
-    def saying(self, of_all: Sequence[str], of_sample: Sequence[str], *more: str) -> SampledRecords:
+    def with_notes(
+        self, of_all: Sequence[str], of_sample: Sequence[str], *more: str
+    ) -> SampledRecords:
         """Return the sample with sentences on which figures are based on all records and which on
         the sample.
         """

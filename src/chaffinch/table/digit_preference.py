@@ -31,7 +31,7 @@ FEWEST = 100
 LEAST_MOVED = 0.05
 """The smallest share of drawn numbers that a digit preference has to move to be kept."""
 
-SMOOTH_TURNS = 4
+SMOOTH_CYCLES = 4
 """A linear piece over this many cycles of the classes has all of them with equal shares."""
 
 NARROW, PIECES = 256, 2048
@@ -196,7 +196,7 @@ def _smooth_shares(
         highs.append(ends[1:][sloped])
     mass, low, high = (np.concatenate(arrays) for arrays in (masses, lows, highs))
     out: NDArray[np.float64] = np.zeros(classes)
-    even = high - low >= SMOOTH_TURNS * classes
+    even = high - low >= SMOOTH_CYCLES * classes
     kind = np.where(even, classes > NARROW, 2 * (high - low > NARROW))
     borders = np.flatnonzero(np.diff(kind, prepend=-1))  # where a run of pieces of one kind starts
     for first, last in pairwise([*borders.tolist(), len(mass)]):

@@ -83,7 +83,7 @@ class ClassShares(NamedTuple):
     wanted: NDArray[np.float64]
 
 
-MOST_TURNS = 9
+MAX_CANDIDATES = 9
 """Numbers of one class that are tried, outwards from the nearest."""
 
 
@@ -197,10 +197,10 @@ def move_to_classes(out, codes, uniform, bins, fixed, classes):  # type: ignore[
         stays, shift = _shift(here // width, start, end, uniform[i], classes)
         if stays:
             continue
-        for reach in range(MOST_TURNS):
-            # Where it may not be, the same class a turn away: above, below, two above.
-            turns = (reach + 1) // 2 * (1 if reach % 2 else -1)
-            target = here + (shift + turns * classes.stay.size) * width
+        for reach in range(MAX_CANDIDATES):
+            # Where it may not be, the same class a cycle away: above, below, two above.
+            cycles = (reach + 1) // 2 * (1 if reach % 2 else -1)
+            target = here + (shift + cycles * classes.stay.size) * width
             if reach == 0:
                 target = min(max(target, lowest), highest)
             if target < lowest or target > highest:

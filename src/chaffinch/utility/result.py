@@ -240,7 +240,7 @@ def saying_of(sample: SampledRecords, results: Mapping[str, Result]) -> SampledR
     for metric in METRICS:
         if metric.name in results:
             titles[results[metric.name].settings["records"]].append(metric.title)
-    return sample.saying(titles["all"], titles["sample"])
+    return sample.with_notes(titles["all"], titles["sample"])
 
 
 def _numbers(row: VerdictRow) -> Iterable[str | None]:
@@ -263,7 +263,7 @@ def _entry(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     return entry if isinstance(entry, Mapping) else None
 
 
-WORDS = ("close", "fair", "weak", "lost")
+GRADE_LABELS = ("close", "fair", "weak", "lost")
 NOT_APPLICABLE = "not applicable"
 SHARES = (0.9, 0.6, 0.2)
 """The shares of the way from which a value is called close, fair, weak."""
@@ -372,7 +372,7 @@ def verdict_row(metric: Metric, result: Result, references: References) -> Verdi
     if grade is None:
         return replace(row, sentence=f"{metric.title} is {number(result.value)}. {tail}")
     sentence = f"{metric.sentence(grade, result.value)} {tail}".strip()
-    return replace(row, share_kept=share, word=WORDS[grade], sentence=sentence)
+    return replace(row, share_kept=share, word=GRADE_LABELS[grade], sentence=sentence)
 
 
 def _grade(

@@ -145,7 +145,7 @@ def _file(request: Request) -> Response:
     return Response(files(package).joinpath(path).read_bytes(), media_type=kind)
 
 
-TURN = 15.0
+CLIENT_TIMEOUT = 15.0
 """Seconds that a client may take to say what it wants, or to take what it asked for, before its connection is closed."""
 
 
@@ -156,31 +156,31 @@ class _Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._begin_turn()
+        self._start_timer()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._begin_turn()
+        self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._end_turn()
+        self._cancel_timer()
         super().connection_lost(exc)
 
-    def _end_turn(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _begin_turn(self) -> None:
-        self._end_turn()
+    def _start_timer(self) -> None:
+        self._cancel_timer()
         if not self.transport.is_closing():
-            self._timer = self.loop.call_later(TURN, self._look_at_turn)
+            self._timer = self.loop.call_later(CLIENT_TIMEOUT, self._check_client)
 
-    def _look_at_turn(self) -> None:
+    def _check_client(self) -> None:
         working = self.cycle is not None and not self.cycle.response_complete
         if (
             working and not self.flow.write_paused
         ):  # it is for the page to answer, or the guard waits for a form
-            self._begin_turn()
+            self._start_timer()
         else:
             self.transport.abort()
 

@@ -196,7 +196,7 @@ class OpenedCheck:
     @property
     def threshold(self) -> int:
         """The smallest count that is told."""
-        return self.job.settings.least_shown(self.policy)
+        return self.job.settings.display_threshold(self.policy)
 
     def place_on(self, data: Any) -> tuple[PlacedOutputs, Records | None]:
         """Return the outputs over the columns of the records, and the records: a table whose columns are coded once, or codes; None where there are none."""

@@ -261,8 +261,8 @@ class SparkOriginal:
     @property
     def notes(self) -> Sequence[Note]:
         """What was found of the columns, and that drawn rows were not looked up; that says nothing of records under a promise."""
-        unlooked = self.drawn and not self.rows.schema.sealed
-        return (*self.rows.notes, *[Note("", "equal rows", NOT_COMPARED)] * unlooked)
+        not_assessed = self.drawn and not self.rows.schema.sealed
+        return (*self.rows.notes, *[Note("", "equal rows", NOT_COMPARED)] * not_assessed)
 
     def method(self, synthesiser: Settings) -> Settings:
         """Return the method with tables: networks have these on Spark, and half of a sample in memory would be given trees."""

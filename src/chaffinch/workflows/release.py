@@ -296,7 +296,7 @@ class _ReleaseStudy:
         )
         if tables.holdout is None and (attack.keys or worth_fitting):
             result = replace(result, cross_fit=self._halves())
-        result = self.policy.judged(result, self.run.facts)
+        result = self.policy.classify(result, self.run.facts)
         about = replace(result.about, notes=(*notes, *result.about.notes))
         return self._named(replace(result, about=about), names)
 

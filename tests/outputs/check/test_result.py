@@ -16,7 +16,7 @@ from chaffinch.outputs.check.attribution import RiskMeasure
 from chaffinch.outputs.check.result import (
     NotAssessed,
     counted_words,
-    hold_back,
+    outputs_to_withhold,
     summary_of,
     verdict_of,
 )
@@ -299,7 +299,7 @@ PAIRS = st.lists(st.tuples(st.sampled_from(NAMES), st.none() | st.sampled_from(N
 def test_without_what_is_held_back_nothing_fails(pairs, released):
     """Second opinion: the definition. Only failures among outputs that are out already stay."""
     rules = report(*(found(one, other=other) for one, other in pairs))
-    alone, more = hold_back(rules, released=released)
+    alone, more = outputs_to_withhold(rules, released=released)
     held = {*alone, *more}
     for one, other in pairs:
         assert {one, other} & held or {one, other} <= released
@@ -309,4 +309,4 @@ def test_without_what_is_held_back_nothing_fails(pairs, released):
 
 def test_several_outputs_together_are_settled_by_one():
     rules = report(replace(found("a", "differencing"), others=("b", "c")), found("c", other="d"))
-    assert hold_back(rules) == ((), ("c",))
+    assert outputs_to_withhold(rules) == ((), ("c",))

@@ -10,7 +10,14 @@ import pytest
 
 from chaffinch.outputs.rules import Policy
 from chaffinch.outputs.rules.check import EVERY_RULE
-from chaffinch.outputs.rules.evidence import RULES, DegreesOfFreedom, Outcome, People, Rule, judge
+from chaffinch.outputs.rules.evidence import (
+    RULES,
+    DegreesOfFreedom,
+    People,
+    Rule,
+    RuleOutcome,
+    judge,
+)
 
 DOCS = Path(__file__).parents[3] / "docs" / "rules.md"
 
@@ -32,8 +39,8 @@ def test_every_key_of_a_policy_belongs_to_a_rule() -> None:
 @pytest.fixture
 def many() -> Iterator[Rule]:
     @RULES.register(Rule("many", "Are they many?", ())).looks_at(People)
-    def many(piece: People, policy: Policy) -> Iterator[Outcome]:
-        yield Outcome(["n"] if piece.n > 100 else [], 1, "Many.", "Not many.", "review")
+    def many(piece: People, policy: Policy) -> Iterator[RuleOutcome]:
+        yield RuleOutcome(["n"] if piece.n > 100 else [], 1, "Many.", "Not many.", "review")
 
     yield many
     RULES.remove("many")

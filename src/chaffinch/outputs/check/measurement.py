@@ -95,7 +95,7 @@ class CheckInputs:
     @property
     def threshold(self) -> int:
         """The smallest count that is told."""
-        return self.settings.least_shown(self.policy)
+        return self.settings.display_threshold(self.policy)
 
     @property
     def output_set(self) -> OutputSet:

@@ -543,7 +543,7 @@ def counted_words(rows: Sequence[OutputSummary], *, ignored: int = 0) -> str:
     return f"{total} output{'' if total == 1 else 's'}: {', '.join(phrases) or 'none'}."
 
 
-def hold_back(
+def outputs_to_withhold(
     rules: RuleReport, *, released: Collection[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return outputs that fail by themselves; and further ones, few, without which no outputs fail together.
@@ -556,7 +556,7 @@ def hold_back(
     >>> from chaffinch.outputs.rules.findings import finding
     >>> pairs = [("a", "b"), ("b", "c"), ("b", "d")]
     >>> bad = [finding(one, "table", "differencing", ["x"], total=1, sentence="", other=other) for one, other in pairs]
-    >>> hold_back(RuleReport(tuple(bad), "default", "0" * 64))
+    >>> outputs_to_withhold(RuleReport(tuple(bad), "default", "0" * 64))
     ((), ('b',))
     """
     failures = [finding for finding in rules if finding.status == "fail"]

@@ -127,8 +127,8 @@ class CheckSettings(Declared):
             if len(set(columns)) < len(columns):
                 raise InputError(f"The {what} must differ from each other. Got one twice.")
 
-    def least_shown(self, policy: Policy | None) -> int:
-        """Return the smallest count that is told: the threshold, or that of the rules."""
+    def display_threshold(self, policy: Policy | None) -> int:
+        """Return the smallest count that is shown: the threshold, or that of the rules."""
         from ..rules import Policy
 
         return (policy or Policy()).threshold if self.threshold is None else self.threshold

@@ -188,7 +188,7 @@ TOP_CODE = MITIGATIONS.register(
 )
 
 
-WORDS = {
+OMISSIONS = {
     "n": "the number of records",
     "totals": "the totals",
     "counts": "the counts behind its numbers",
@@ -199,7 +199,7 @@ WORDS = {
 def _omission_series(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
     recipe = trial.recipe_of(output)
     main = [key for key in output.statistics if key not in output.optional]
-    for key, phrase in WORDS.items():
+    for key, phrase in OMISSIONS.items():
         if key in output.optional and recipe.publishes(key) and (main or key == "n"):
             yield iter([MitigatedForm(_without(recipe, key), f"without {phrase}")])
     if getattr(recipe, "margins", False):

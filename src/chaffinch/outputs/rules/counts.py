@@ -21,12 +21,12 @@ from .evidence import (
     Counts,
     CurveBands,
     EmptyCells,
-    Outcome,
     People,
     Points,
     PrintedOutput,
     RecordsBehind,
     Rule,
+    RuleOutcome,
     SurvivalTable,
     TableCells,
 )
@@ -54,7 +54,7 @@ def names_of_cells(parts: Sequence[tuple[CellCounts, Mask]]) -> list[str]:
         "threshold", "Are fewer people than the threshold, but some, behind a number that is shown?"
     )
 ).looks_at(Counts, TableCells)
-def _small_cells(piece: Counts, policy: Policy) -> Iterator[Outcome]:
+def _small_cells(piece: Counts, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether a number that is shown has 1 to threshold - 1 people behind it: in cells, margins, totals and n; nothing without tallies.
 
     Counts that are rounded to a base below the threshold are for a person to look at; with a base of the threshold or more a small count
@@ -73,7 +73,7 @@ def _small_cells(piece: Counts, policy: Policy) -> Iterator[Outcome]:
     )
     phrase = "Fewer than {} people are behind {} (totals and n counted too).{}".format
     if shown:
-        yield Outcome(
+        yield RuleOutcome(
             exact,
             n_shown,
             clear_sentence=clear_sentence,
@@ -84,7 +84,7 @@ def _small_cells(piece: Counts, policy: Policy) -> Iterator[Outcome]:
             count_phrase(len(rounded), n_shown, piece.noun),
             " Their counts are rounded, to a base below that.",
         )
-        yield Outcome(
+        yield RuleOutcome(
             rounded,
             n_shown,
             clear_sentence=clear_sentence,
@@ -94,10 +94,10 @@ def _small_cells(piece: Counts, policy: Policy) -> Iterator[Outcome]:
 
 
 @_small_cells.looks_at(CurveBands)
-def _small_bands(piece: CurveBands, policy: Policy) -> Iterator[Outcome]:
+def _small_bands(piece: CurveBands, policy: Policy) -> Iterator[RuleOutcome]:
     threshold, total = policy.threshold, len(piece.names)
     where = [name for name, n in zip(piece.names, piece.counts, strict=True) if n < threshold]
-    yield Outcome(
+    yield RuleOutcome(
         where,
         total,
         clear_sentence=f"Between two points of the curve there are {threshold} people or more.",
@@ -106,8 +106,8 @@ def _small_bands(piece: CurveBands, policy: Policy) -> Iterator[Outcome]:
 
 
 @_small_cells.looks_at(People)
-def _few_people(piece: People, policy: Policy) -> Iterator[Outcome]:
-    yield Outcome(
+def _few_people(piece: People, policy: Policy) -> Iterator[RuleOutcome]:
+    yield RuleOutcome(
         ["n"] if 0 < piece.n < policy.threshold else [],
         1,
         clear_sentence=f"It is of {policy.threshold} people or more.",
@@ -122,7 +122,7 @@ def _few_people(piece: People, policy: Policy) -> Iterator[Outcome]:
         ("zeros_are_disclosive",),
     )
 ).looks_at(TableCells, EmptyCells)
-def _zeros(piece: Counts, policy: Policy) -> Iterator[Outcome]:
+def _zeros(piece: Counts, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether a cell that could have people is shown to have none.
 
     Cells to which the filter or the groups leave no level are no such cells. A zero that is rounded, or withheld, is not shown.
@@ -132,7 +132,7 @@ def _zeros(piece: Counts, policy: Policy) -> Iterator[Outcome]:
         where = names_of_cells([(table, (table.counts == 0) & table.is_shown) for table in shown])
         n_shown = sum(int(table.is_shown.sum()) for table in shown)
         phrase = f"{count_phrase(len(where), n_shown)} could have people and {'shows' if len(where) == 1 else 'show'} none: that says something of everyone."
-        yield Outcome(
+        yield RuleOutcome(
             where,
             n_shown,
             clear_sentence="No cell that could have people shows none.",
@@ -143,10 +143,10 @@ def _zeros(piece: Counts, policy: Policy) -> Iterator[Outcome]:
 @RULES.register(
     Rule("records shown", "Is a point of a plot the record of few people, as it is?")
 ).looks_at(Points)
-def _points(piece: Points, policy: Policy) -> Iterator[Outcome]:
+def _points(piece: Points, policy: Policy) -> Iterator[RuleOutcome]:
     threshold, total = policy.threshold, len(piece.names)
     where = [name for name, n in zip(piece.names, piece.counts, strict=True) if n < threshold]
-    yield Outcome(
+    yield RuleOutcome(
         where,
         total,
         clear_sentence=f"Every point is {threshold} records or more.",
@@ -161,7 +161,7 @@ def _points(piece: Points, policy: Policy) -> Iterator[Outcome]:
         ("survival_threshold",),
     )
 ).looks_at(SurvivalTable)
-def _survival_steps(piece: SurvivalTable, policy: Policy) -> Iterator[Outcome]:
+def _survival_steps(piece: SurvivalTable, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether few people leave between two times that are shown, have the event at one, or are at risk at the end.
 
     Those who leave are the differences of the numbers at risk, events and censored together, as ACRO counts them; those before the first time
@@ -192,7 +192,7 @@ def _survival_steps(piece: SurvivalTable, policy: Policy) -> Iterator[Outcome]:
             few = (table.counts > 0) & (table.counts < threshold) & ~table.withheld
             where += [f"events {name}" for name in table.named(few)]
             total += int(table.is_shown.sum())
-    yield Outcome(
+    yield RuleOutcome(
         where,
         total,
         clear_sentence=f"Between 1 and {threshold - 1} people leave at no step, and are at risk at no end.",
@@ -221,7 +221,7 @@ def _group_sizes(times: CellCounts, axis: int, counter: CellCounter) -> Ints:
         ("threshold", "household"),
     )
 ).looks_at(RecordsBehind)
-def _households(piece: RecordsBehind, policy: Policy) -> Iterator[Outcome]:
+def _households(piece: RecordsBehind, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether a cell that is shown has 1 to threshold - 1 households behind it, where the policy names their column; else nothing.
 
     Members of a household know each other: a cell of twelve people from two of them is a cell of two.
@@ -233,7 +233,7 @@ def _households(piece: RecordsBehind, policy: Policy) -> Iterator[Outcome]:
             f"The policy counts households by column '{policy.household}', which is none of the columns of these outputs: describe it with them, "
             "so that households are counted."
         )
-        yield Outcome([piece.output.name], 1, sentence=sentence, status="not assessed")
+        yield RuleOutcome([piece.output.name], 1, sentence=sentence, status="not assessed")
         return
     unit = piece.codes[:, piece.domain.position(policy.household)].astype(np.int64)
     # People whose household is missing may be of one.
@@ -249,7 +249,7 @@ def _households(piece: RecordsBehind, policy: Policy) -> Iterator[Outcome]:
         where += [f"{table.part_name}: {name}" for name in table.named(few)]
         total += int(table.is_shown.sum())
     sentence = f"Fewer than {threshold} households are behind {count_phrase(len(where), total)} (totals and n counted too)."
-    yield Outcome(
+    yield RuleOutcome(
         where,
         total,
         clear_sentence=f"No cell that is shown has between 1 and {threshold - 1} households behind it.",
@@ -264,7 +264,7 @@ def _households(piece: RecordsBehind, policy: Policy) -> Iterator[Outcome]:
         ("weight",),
     )
 ).looks_at(PrintedOutput)
-def _weights(piece: PrintedOutput, policy: Policy) -> Iterator[Outcome]:
+def _weights(piece: PrintedOutput, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether published counts are weighted, as far as can be seen; nothing where they are not.
 
     They are where a count is not whole, where the cells of a table add up to more than there are records, or where what is summed up is the column that
@@ -286,7 +286,7 @@ def _weights(piece: PrintedOutput, policy: Policy) -> Iterator[Outcome]:
     elif any(number > piece.domain.n_rows for number in numbers):
         why = "It counts more people than there are records"
     if why:
-        yield Outcome(
+        yield RuleOutcome(
             [output.name],
             1,
             sentence=f"{why}: they are weighted. Rules are run on records, each counted once; add the unweighted counts as an output of their own, so that they can be judged.",

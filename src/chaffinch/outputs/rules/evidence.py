@@ -206,7 +206,7 @@ class Release:
         return [tally for cells in (*self.new.values(), *self.before.values()) for tally in cells]
 
 
-class Outcome(NamedTuple):
+class RuleOutcome(NamedTuple):
     """What a rule says of a piece: `where` it is broken, out of how many places in `total`, and in which sentence; see `findings.finding`."""
 
     where: Sequence[str]
@@ -218,7 +218,7 @@ class Outcome(NamedTuple):
     others: Sequence[str] = ()
 
 
-Look = Callable[[Any, Policy], Iterable[Outcome | RuleFinding]]
+Look = Callable[[Any, Policy], Iterable[RuleOutcome | RuleFinding]]
 """From a piece of evidence and the policy to what a rule says of it; nothing where it does not apply."""
 
 

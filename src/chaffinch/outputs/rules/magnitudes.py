@@ -22,9 +22,9 @@ from .evidence import (
     DegreesOfFreedom,
     HistogramEnds,
     Magnitudes,
-    Outcome,
     Quantiles,
     Rule,
+    RuleOutcome,
     SortedGroups,
     Spread,
     TableCells,
@@ -68,19 +68,19 @@ def ratio_words(policy: Policy) -> str:
     return f"all but the two largest values are less than {policy.p_ratio:.0%} of the largest"
 
 
-def _dominance(piece: Magnitudes, dominated: Mask, phrase: str) -> Iterator[Outcome]:
+def _dominance(piece: Magnitudes, dominated: Mask, phrase: str) -> Iterator[RuleOutcome]:
     cells = piece.cells
     shown = ~cells.withheld & (cells.counts > 0)
     n_shown, where = int(shown.sum()), cells.named(dominated & shown)
     unclear = cells.named(piece.groups.negative & shown)
-    yield Outcome(
+    yield RuleOutcome(
         where,
         n_shown,
         clear_sentence=f"There is no group of which it is true that {phrase}.",
         sentence=f"In {count_phrase(len(where), n_shown, 'group')} {phrase}.",
     )
     if unclear:
-        yield Outcome(
+        yield RuleOutcome(
             unclear,
             n_shown,
             sentence=f"In {count_phrase(len(unclear), n_shown, 'group')} there are values below 0, for which dominance is not defined.",
@@ -91,7 +91,7 @@ def _dominance(piece: Magnitudes, dominated: Mask, phrase: str) -> Iterator[Outc
 @RULES.register(
     Rule("n-k dominance", "Do a few people make up most of a group's sum?", ("nk_n", "nk_k"))
 ).looks_at(Magnitudes)
-def _nk(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
+def _nk(piece: Magnitudes, policy: Policy) -> Iterator[RuleOutcome]:
     return _dominance(piece, by_share(piece.groups, policy), share_words(policy))
 
 
@@ -102,7 +102,7 @@ def _nk(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
         ("p_ratio",),
     )
 ).looks_at(Magnitudes)
-def _p_ratio(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
+def _p_ratio(piece: Magnitudes, policy: Policy) -> Iterator[RuleOutcome]:
     return _dominance(piece, by_ratio(piece.groups, policy), ratio_words(policy))
 
 
@@ -112,7 +112,7 @@ def _p_ratio(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
         "Are all people of a row or column in one cell, or do all of a group have the same value?",
     )
 ).looks_at(TableCells)
-def _full_lines(piece: TableCells, policy: Policy) -> Iterator[Outcome]:
+def _full_lines(piece: TableCells, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether one cell of a row or column (a line of any direction) holds all its people: who is in the line is in the cell."""
     full, total = list[tuple[Any, Mask]](), 0
     for table in piece.cells:
@@ -127,7 +127,7 @@ def _full_lines(piece: TableCells, policy: Policy) -> Iterator[Outcome]:
         full.append((table, cells))
     if full:
         where = names_of_cells(full)
-        yield Outcome(
+        yield RuleOutcome(
             where,
             total,
             clear_sentence="In no row or column are all people in one cell.",
@@ -137,13 +137,13 @@ def _full_lines(piece: TableCells, policy: Policy) -> Iterator[Outcome]:
 
 
 @_full_lines.looks_at(Magnitudes)
-def _same_value(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
+def _same_value(piece: Magnitudes, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether all people of a group have the same number."""
     cells = piece.cells
     shown = ~cells.withheld & (cells.counts > 0)
     n_shown = int(shown.sum())
     same = cells.named(piece.groups.equal & shown & (cells.counts >= policy.threshold))
-    yield Outcome(
+    yield RuleOutcome(
         same,
         n_shown,
         clear_sentence="In no group do all people have the same value.",
@@ -159,10 +159,10 @@ def _same_value(piece: Magnitudes, policy: Policy) -> Iterator[Outcome]:
         ("residual_dof",),
     )
 ).looks_at(DegreesOfFreedom)
-def _few_degrees(piece: DegreesOfFreedom, policy: Policy) -> Iterator[Outcome]:
+def _few_degrees(piece: DegreesOfFreedom, policy: Policy) -> Iterator[RuleOutcome]:
     min_dof = policy.residual_dof
     where = ["n less parameters"] if piece.dof < min_dof else []
-    yield Outcome(
+    yield RuleOutcome(
         where,
         1,
         clear_sentence=f"There are at least {min_dof} residual degrees of freedom.",
@@ -171,11 +171,11 @@ def _few_degrees(piece: DegreesOfFreedom, policy: Policy) -> Iterator[Outcome]:
 
 
 @_few_degrees.looks_at(Spread)
-def _few_in_spread(piece: Spread, policy: Policy) -> Iterator[Outcome]:
+def _few_in_spread(piece: Spread, policy: Policy) -> Iterator[RuleOutcome]:
     cells, min_dof = piece.cells, policy.residual_dof
     shown = ~cells.withheld & (cells.counts > 0)
     n_shown, where = int(shown.sum()), cells.named(shown & (cells.counts - 1 < min_dof))
-    yield Outcome(
+    yield RuleOutcome(
         where,
         n_shown,
         clear_sentence=f"Every spread has at least {min_dof} degrees of freedom.",
@@ -186,10 +186,10 @@ def _few_in_spread(piece: Spread, policy: Policy) -> Iterator[Outcome]:
 @RULES.register(
     Rule("quantile of a few", "Is a quantile, as printed, the value of few people?")
 ).looks_at(Quantiles)
-def _quantile_of_few(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
+def _quantile_of_few(piece: Quantiles, policy: Policy) -> Iterator[RuleOutcome]:
     threshold, total = policy.threshold, len(piece.shown)
     where = [q.name for q in piece.shown if 0 < q.n_equal < threshold and 0.0 < q.point < 1.0]
-    yield Outcome(
+    yield RuleOutcome(
         where,
         total,
         clear_sentence=f"No quantile is the value of fewer than {threshold} people.",
@@ -201,10 +201,10 @@ def _quantile_of_few(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
 @RULES.register(Rule("beyond a quantile", "Do few people lie beyond a quantile?")).looks_at(
     Quantiles
 )
-def _beyond(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
+def _beyond(piece: Quantiles, policy: Policy) -> Iterator[RuleOutcome]:
     threshold, total = policy.threshold, len(piece.shown)
     where = [q.name for q in piece.shown if 0.0 < q.point < 1.0 and q.n_beyond < threshold]
-    yield Outcome(
+    yield RuleOutcome(
         where,
         total,
         clear_sentence=f"Beyond every quantile there are {threshold} people or more.",
@@ -216,12 +216,12 @@ def _beyond(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
 @RULES.register(
     Rule("ends", "Is an end the smallest or largest value, which few people have?")
 ).looks_at(Quantiles)
-def _extremes(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
+def _extremes(piece: Quantiles, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether the smallest or largest value is that of few people, which fails."""
     threshold, total = policy.threshold, len(piece.shown)
     where = [q.name for q in piece.shown if 0 < q.n_equal < threshold and q.point in (0.0, 1.0)]
     if where:
-        yield Outcome(
+        yield RuleOutcome(
             where,
             total,
             sentence=f"{count_phrase(len(where), total, 'quantile').capitalize()}: the smallest or largest value, which fewer than {threshold} people have.",
@@ -229,10 +229,10 @@ def _extremes(piece: Quantiles, policy: Policy) -> Iterator[Outcome]:
 
 
 @_extremes.looks_at(HistogramEnds)
-def _edges(piece: HistogramEnds, policy: Policy) -> Iterator[Outcome]:
+def _edges(piece: HistogramEnds, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether an end is the smallest or largest value there is, which few people have."""
     where = [name for name, n in piece.n_equal.items() if n < policy.threshold]
-    yield Outcome(
+    yield RuleOutcome(
         where,
         2,
         clear_sentence="No end of the histogram is an extreme value of a few people.",

@@ -25,7 +25,7 @@ from ...stats.glm import Influence, class_influence, influence
 from ...table.compare.classes import class_ids
 from ..domain import Codes, OutputDomain
 from ..formula import Factor, Formula, Term
-from .evidence import RULES, InterpolatingFit, ModelGroups, Outcome, Rule, SortedGroups
+from .evidence import RULES, InterpolatingFit, ModelGroups, Rule, RuleOutcome, SortedGroups
 from .findings import count_phrase
 from .magnitudes import by_ratio, by_share
 from .policy import Policy
@@ -204,7 +204,7 @@ def _levels_only(terms: tuple[Term, ...], fields: OutputDomain, records: Codes) 
         ("pattern_threshold", "saturation"),
     )
 ).looks_at(FittedModel)
-def _patterns(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
+def _patterns(model: FittedModel, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether the model is a table in disguise, with few people in one of its cells."""
     threshold, fields, records = policy.pattern_least, model.fields, model.records
     candidates = [
@@ -234,7 +234,7 @@ def _patterns(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
         else "The model has far fewer parameters than patterns of covariates."
     )
     about = "and some pattern, by label, has" if split else "and some pattern has"
-    yield Outcome(
+    yield RuleOutcome(
         worst,
         total,
         clear_sentence=clear_sentence,
@@ -289,7 +289,7 @@ def _level(factor: Factor, fields: OutputDomain, record: NDArray[np.int32]) -> s
 @RULES.register(
     Rule("small group behind a coefficient", "Are few people behind a coefficient?")
 ).looks_at(FittedModel)
-def _small_groups(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
+def _small_groups(model: FittedModel, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether fewer people than the threshold are behind a coefficient."""
     formula, threshold, where, terms = model.formula, policy.threshold, list[str](), list[str]()
     total = 0
@@ -308,7 +308,7 @@ def _small_groups(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     total = max(total, len(where), formula.size)
     shown = ", ".join(dict.fromkeys(terms))
     sentence = f"Fewer than {threshold} people are behind {count_phrase(len(where), total, 'group')} that coefficients tell apart, in {shown}."
-    yield Outcome(
+    yield RuleOutcome(
         where,
         total,
         clear_sentence=f"Behind every coefficient there are {threshold} people or more.",
@@ -342,7 +342,7 @@ def _carriers(formula: Formula, records: Codes, threshold: int) -> list[bool]:
         ("zeros_are_disclosive",),
     )
 ).looks_at(FittedModel)
-def _equal(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
+def _equal(model: FittedModel, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether all people of a group have the same label: its coefficient runs off, and tells everyone's label."""
     where, total, label = list[str](), 0, model.label
     for group in model.groups:
@@ -356,7 +356,7 @@ def _equal(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     if not model.groups and len(np.unique(label)) == 1:
         where, total = ["everyone"], 1
     fails = model.few_labels and policy.zeros_are_disclosive
-    yield Outcome(
+    yield RuleOutcome(
         where,
         max(total, 1),
         clear_sentence="In no group that coefficients tell apart do all people have the same label.",
@@ -368,7 +368,7 @@ def _equal(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
 @RULES.register(
     Rule("few events", "Do few people have the event in a group that coefficients tell apart?")
 ).looks_at(FittedModel)
-def _events(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
+def _events(model: FittedModel, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether few people with the event are in a group that coefficients tell apart, or in all."""
     if model.events is None:
         return
@@ -378,7 +378,7 @@ def _events(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
         counts = np.bincount(group.cell, weights=model.events, minlength=len(group.names))
         total += len(counts)
         where += [group.names[k] for k in np.flatnonzero((counts > 0) & (counts < threshold))]
-    yield Outcome(
+    yield RuleOutcome(
         where,
         total,
         clear_sentence=f"In every group that coefficients tell apart {threshold} people or more have the event, or none.",
@@ -394,7 +394,7 @@ def _events(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
         ("nk_n", "nk_k", "p_ratio"),
     )
 ).looks_at(FittedModel)
-def _look_at_dominance(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
+def _look_at_dominance(model: FittedModel, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether a few people dominate the label, a score equation or the squared residuals.
 
     Where the label is one of a few classes the sums are those of each numeric column over the people of a class.
@@ -402,7 +402,7 @@ def _look_at_dominance(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     formula, top, limit = model.formula, policy.nk_n, policy.nk_k
     if model.is_large:
         sentence = f"Whether a few people dominate the fit was not looked at: the design has more than {MAX_ENTRIES:,} entries."
-        yield Outcome(["the fit"], formula.size, sentence=sentence, status="not assessed")
+        yield RuleOutcome(["the fit"], formula.size, sentence=sentence, status="not assessed")
         return
     equations, of_label, below_ratio, of_residuals = np.zeros(formula.size), False, False, False
     classes = model.classes(policy)
@@ -440,7 +440,7 @@ def _look_at_dominance(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
         *(["the label"] if of_label or below_ratio else []),
         *(["the residuals"] if of_residuals else []),
     ]
-    yield Outcome(
+    yield RuleOutcome(
         where,
         max(formula.size, len(where)),
         clear_sentence=f"The {top} largest contributions make up less than {limit:.0%} of the label's sum, of every score equation and of the squared residuals.",
@@ -451,13 +451,13 @@ def _look_at_dominance(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
 @RULES.register(
     Rule("leverage", "Does one person decide a fitted value alone?", ("nk_k",))
 ).looks_at(FittedModel)
-def _leverage(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
+def _leverage(model: FittedModel, policy: Policy) -> Iterator[RuleOutcome]:
     """Whether one person decides a fitted value alone."""
     if model.is_large:
         return
     limit, classes = policy.nk_k, model.classes(policy)
     alone = classes is None and model.influence(policy.nk_n).leverage >= limit
-    yield Outcome(
+    yield RuleOutcome(
         ["the fit"] if alone else [],
         1,
         clear_sentence=f"Nobody's leverage is {limit:.0%} or more.",
@@ -465,9 +465,9 @@ def _leverage(model: FittedModel, policy: Policy) -> Iterator[Outcome]:
     )
 
 
-def _few_groups(piece: ModelGroups, policy: Policy) -> Iterator[Outcome]:
+def _few_groups(piece: ModelGroups, policy: Policy) -> Iterator[RuleOutcome]:
     where, threshold = [piece.column] if piece.n_groups < policy.threshold else [], policy.threshold
-    yield Outcome(
+    yield RuleOutcome(
         where,
         1,
         clear_sentence=f"There are {threshold} groups or more.",
@@ -483,8 +483,8 @@ def _few_groups(piece: ModelGroups, policy: Policy) -> Iterator[Outcome]:
         (),
     )
 ).looks_at(InterpolatingFit)
-def _exact_labels(piece: InterpolatingFit, policy: Policy) -> Iterator[Outcome]:
-    yield Outcome(
+def _exact_labels(piece: InterpolatingFit, policy: Policy) -> Iterator[RuleOutcome]:
+    yield RuleOutcome(
         ["coefficients"] if piece.in_full else [],
         1,
         clear_sentence="Coefficients are rounded, so that they do not give the label of any one record exactly.",

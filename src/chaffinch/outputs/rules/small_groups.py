@@ -2,9 +2,9 @@
 
 With one unknown an atom and one row a published cell, a combination of counts is a group of people if its weights are 0 or 1 on every atom.
 Weights on atoms with the threshold's people or more must be 0, and so must those on atoms whose leverage is too low (`_find_candidates`), which in most sets of outputs
-leaves none. What is left is tried in lots, to look for all groups at once: the largest sum of weights on a
-lot, under weights between 0 and 1 and fewer people in all than the threshold, is a linear programme. If it stays below 1, no atom of the lot is in any such group,
-which is a proof; if not, the lot is halved. What a programme proposes is worked out again in fractions before it is believed.
+leaves none. What is left is tried in batches, to look for all groups at once: the largest sum of weights on a
+batch, under weights between 0 and 1 and fewer people in all than the threshold, is a linear programme. If it stays below 1, no atom of the batch is in any such group,
+which is a proof; if not, the batch is halved. What a programme proposes is worked out again in fractions before it is believed.
 Work is counted in programmes and their sizes, not in seconds.
 """
 
@@ -96,10 +96,10 @@ def _search_part(atoms: Atoms, threshold: int, work: int, max_groups: int) -> Gr
     if not small.any():
         return GroupSearch([], True, 0)
     programmes = _Programmes(atoms, threshold, work, small | (atoms.people == 0))
-    lots, groups = _deal_lots(atoms, np.flatnonzero(small), threshold), list[SmallGroup]()
+    batches, groups = _deal_batches(atoms, np.flatnonzero(small), threshold), list[SmallGroup]()
     finished, done = True, np.zeros(len(small), dtype=bool)
-    while lots:
-        batch = lots.pop()
+    while batches:
+        batch = batches.pop()
         batch = batch[~done[batch]]
         if not len(batch):
             continue
@@ -110,9 +110,9 @@ def _search_part(atoms: Atoms, threshold: int, work: int, max_groups: int) -> Gr
         if group is not None:
             groups.append(group)
             done[group.atoms] = True
-            lots.append(batch)
+            batches.append(batch)
         elif verdict == "open" and len(batch) > 1:
-            lots += [batch[: len(batch) // 2], batch[len(batch) // 2 :]]
+            batches += [batch[: len(batch) // 2], batch[len(batch) // 2 :]]
         elif verdict != "none":
             finished = False
     return GroupSearch(groups, finished, work - programmes.left)
@@ -121,7 +121,7 @@ def _search_part(atoms: Atoms, threshold: int, work: int, max_groups: int) -> Gr
 def _look_at(
     programmes: _Programmes, batch: Ints
 ) -> tuple[Literal["none", "open", "unknown"], SmallGroup | None]:
-    """Whether an atom of a lot is in a group, and one that was found; weights may be no group, and then only of one atom whole numbers say more."""
+    """Whether an atom of a batch is in a group, and one that was found; weights may be no group, and then only of one atom whole numbers say more."""
     for whole_numbers in (False, True) if len(batch) == 1 else (False,):
         answer = programmes.largest_sum(batch, whole_numbers=whole_numbers)
         if answer is None:
@@ -163,10 +163,10 @@ def _find_candidates(atoms: Atoms, threshold: int) -> Mask:
     return small
 
 
-def _deal_lots(atoms: Atoms, candidates: Ints, threshold: int) -> list[Ints]:
-    """Atoms in lots with few of each published cell, so that no lot adds up to 1 by a small share of a large cell."""
+def _deal_batches(atoms: Atoms, candidates: Ints, threshold: int) -> list[Ints]:
+    """Atoms in batches with few of each published cell, so that no batch adds up to 1 by a small share of a large cell."""
     quota = np.maximum((atoms.counts - 1) // (2 * max(threshold - 1, 1)), 1)
-    rest, lots = list(np.random.default_rng(1).permutation(candidates)), list[Ints]()
+    rest, batches = list(np.random.default_rng(1).permutation(candidates)), list[Ints]()
     while rest:
         cells_left, batch, later = (
             np.append(quota, np.iinfo(np.int64).max),
@@ -180,9 +180,9 @@ def _deal_lots(atoms: Atoms, candidates: Ints, threshold: int) -> list[Ints]:
                 batch.append(int(atom))
             else:
                 later.append(atom)
-        lots.append(np.array(batch, dtype=np.int64))
+        batches.append(np.array(batch, dtype=np.int64))
         rest = later
-    return lots[::-1]
+    return batches[::-1]
 
 
 class _Programmes:
@@ -217,7 +217,7 @@ class _Programmes:
     def largest_sum(
         self, batch: Ints, *, whole_numbers: bool = False
     ) -> tuple[float, Floats] | None:
-        """Return the largest sum of weights on a lot of atoms, or one below 1 that it cannot exceed, and the weights of atoms; None where work ran out.
+        """Return the largest sum of weights on a batch of atoms, or one below 1 that it cannot exceed, and the weights of atoms; None where work ran out.
 
         `whole_numbers`: weights on atoms must be 0 or 1.
         """

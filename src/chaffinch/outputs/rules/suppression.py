@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._base.arrays import Mask
 from .cell_counts import CellCounts
-from .evidence import RULES, Outcome, Rule
+from .evidence import RULES, Rule, RuleOutcome
 from .findings import cells_in_words, count_phrase
 from .policy import Policy
 from .system import CellSystem, Method
@@ -47,7 +47,7 @@ class WithheldTable:
         ("threshold", "zeros_are_disclosive", "protection"),
     )
 ).looks_at(WithheldTable)
-def _look_at_withheld(piece: WithheldTable, policy: Policy) -> list[Outcome]:
+def _look_at_withheld(piece: WithheldTable, policy: Policy) -> list[RuleOutcome]:
     """Return whether cells that are withheld for their few people can be worked out after all.
 
     A withheld cell must be left an interval at least `policy.protection` wide. Cells with the threshold's people or more, withheld to protect others, need none; nor
@@ -140,7 +140,7 @@ def _fewest(names: Sequence[str], enough: Callable[[Sequence[str]], bool]) -> li
 
 def _limit_outcome(
     table: CellCounts, unseen: Mask, disclosed: Mask, secret: Mask, threshold: int
-) -> Outcome:
+) -> RuleOutcome:
     """Of which cells nothing is said, and what is said of the others."""
     size = int(secret.sum())
     n_looked_at = cells_in_words(int((secret & ~unseen).sum()), threshold)
@@ -149,7 +149,7 @@ def _limit_outcome(
         if disclosed.any()
         else "none of those does"
     )
-    return Outcome(
+    return RuleOutcome(
         table.named(unseen),
         size,
         sentence=f"Whether the count of a withheld cell follows from what is shown was looked at for {n_looked_at} of "
@@ -158,14 +158,14 @@ def _limit_outcome(
     )
 
 
-def _outcome(table: CellCounts, disclosed: Mask, others: Sequence[str]) -> Outcome:
+def _outcome(table: CellCounts, disclosed: Mask, others: Sequence[str]) -> RuleOutcome:
     sources = "its own totals", "another output", "several other outputs together"
     quoted = f" ({', '.join(repr(name) for name in others)})" if len(others) > 1 else ""
     total = int(table.withheld.sum())
     which = count_phrase(int(disclosed.sum()), total, "withheld cell").capitalize()
     alone = others[0] if len(others) == 1 else None
     several = () if alone else others
-    return Outcome(
+    return RuleOutcome(
         table.named(disclosed),
         total,
         clear_sentence="No withheld cell follows from what is shown.",

@@ -40,7 +40,7 @@ MOST_DRAWS = 65_536
 MOST_LEVELS = 6
 MANY = 4
 """Levels from which on records are told apart while lists are paired: so many moves would nearly always have one in common."""
-WORDS = 16
+MASK_WORDS = 16
 """Words of 64 bits by which records are told apart."""
 MOST_AXES = 24
 """Directions in which moves are too coarse, beyond which lists take long and sums of a few moves are hardly smaller than single ones."""
@@ -452,10 +452,10 @@ def _pair(
 
 def _masks(moved: Ints) -> Masks:
     """Return the records of each move as a set of bits: a record's number, modulo the number of bits, is its bit."""
-    masks = np.zeros((len(moved), WORDS), dtype=np.uint64)
+    masks = np.zeros((len(moved), MASK_WORDS), dtype=np.uint64)
     for column in (0, 1):
         movers = np.flatnonzero(moved[:, column] >= 0)
-        bit = moved[movers, column] % (64 * WORDS)
+        bit = moved[movers, column] % (64 * MASK_WORDS)
         masks[movers, bit // 64] |= np.uint64(1) << (bit % 64).astype(np.uint64)
     return masks
 

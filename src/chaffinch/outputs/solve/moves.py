@@ -93,7 +93,7 @@ class Proposal(NamedTuple):
     columns: Ints
 
 
-class Trial(NamedTuple):
+class MoveEffects(NamedTuple):
     """What a proposed move touches: cells and their steps, systems and where the touched sums of each end, sums and their changes.
 
     `..._seen` have the proposal that last touched an entry; `fresh` has the multipliers of the records after the move.
@@ -233,9 +233,15 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
     Changes codes, counts, multipliers, sums and gradient in place. `chances` are cumulative, one for each arm.
     """
     codes, multipliers = state.codes, state.multipliers
-    move, trial = empty_proposal(codes.shape[1]), empty_trial(p, state)
+    move, effects = empty_proposal(codes.shape[1]), empty_effects(p, state)
     rows, records, columns = move
-    systems, ends, fresh, eta, keys = trial.systems, trial.ends, trial.fresh, trial.eta, trial.keys
+    systems, ends, fresh, eta, keys = (
+        effects.systems,
+        effects.ends,
+        effects.fresh,
+        effects.eta,
+        effects.keys,
+    )
     n_accepted = 0
     for proposal in range(n_proposals):
         arm = draw_arm(arms.bits, chances)
@@ -249,12 +255,12 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
         bound = -temperature * math.log(1.0 - draw_uniform(arms.bits)) if temperature > 0.0 else 0.0
         # Tables first: integers are cheap, and sums can win back no more than what they still lack.
         by_tables, n_cells = move_counts(
-            p, state.counts, move, n_records, n_columns, trial, proposal
+            p, state.counts, move, n_records, n_columns, effects, proposal
         )
         by_systems, n_systems = 0.0, 0
         refused = by_tables > bound + system_error
         if not refused:
-            n_systems = list_systems(p, move, n_columns, trial, proposal)
+            n_systems = list_systems(p, move, n_columns, effects, proposal)
             for m in range(n_systems):
                 s, n_sums = systems[m], ends[m]
                 start = p.ints[p.system + SYSTEM * s + FIRST_MULTIPLIER]
@@ -263,15 +269,15 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
                     fill_keys(p, s, rows, r + 2, keys, r + 2)
                     fill_multipliers(p, s, keys, r + 2, eta, fresh, r, start)
                     n_sums = try_terms(
-                        p, s, keys, r, multipliers, records[r], -1.0, trial, proposal, n_sums
+                        p, s, keys, r, multipliers, records[r], -1.0, effects, proposal, n_sums
                     )
-                    n_sums = try_terms(p, s, keys, r + 2, fresh, r, 1.0, trial, proposal, n_sums)
+                    n_sums = try_terms(p, s, keys, r + 2, fresh, r, 1.0, effects, proposal, n_sums)
                 ends[m + 1] = n_sums
-                by_systems = add_error_change(p, state, trial, m, by_systems)
+                by_systems = add_error_change(p, state, effects, m, by_systems)
             refused = not by_tables + by_systems <= bound  # also where a look-up led to no number
         if refused:
             for j in range(n_cells - 1, -1, -1):
-                state.counts[trial.cells[j]] -= trial.cell_steps[j]
+                state.counts[effects.cells[j]] -= effects.cell_steps[j]
             continue
         n_accepted += 1
         if by_tables + by_systems < 0.0:
@@ -282,14 +288,14 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
             for a in range(n_columns):
                 codes[records[r], columns[a]] = rows[r + 2, columns[a]]
         for m in range(n_systems):
-            keep_sums(p, state, records, n_records, trial, m)
+            keep_sums(p, state, records, n_records, effects, m)
     return table_error, system_error, n_accepted
 
 
 @jit
-def empty_trial(p, state):  # type: ignore[no-untyped-def]
+def empty_effects(p, state):  # type: ignore[no-untyped-def]
     n_sums = state.sums.size
-    return Trial(
+    return MoveEffects(
         np.empty(4 * p.n_tables, dtype=np.int64),
         np.empty(4 * p.n_tables, dtype=np.int64),
         np.full(p.n_tables, -1, dtype=np.int64),
@@ -306,48 +312,48 @@ def empty_trial(p, state):  # type: ignore[no-untyped-def]
 
 
 @jit(forceinline=True)
-def move_counts(p, counts, move, n_records, n_columns, trial, proposal):  # type: ignore[no-untyped-def]
+def move_counts(p, counts, move, n_records, n_columns, effects, proposal):  # type: ignore[no-untyped-def]
     """Move the records of a proposal from cell to cell; return what that adds to the objective, and how many counts changed."""
     error, n_cells = 0.0, 0
     for a in range(n_columns):
         readers = p.tables_of_starts + move.columns[a]
         for b in range(p.ints[readers], p.ints[readers + 1]):
             t = p.ints[p.tables_of + b]
-            if trial.table_seen[t] == proposal:
+            if effects.table_seen[t] == proposal:
                 continue
-            trial.table_seen[t] = proposal
+            effects.table_seen[t] = proposal
             for r in range(n_records):
                 old, new = cell_of(p, t, move.rows, r), cell_of(p, t, move.rows, r + 2)
                 if old == new:
                     continue
                 if old >= 0:
                     error += bump(p, counts, old, -1)
-                    trial.cells[n_cells], trial.cell_steps[n_cells] = old, -1
+                    effects.cells[n_cells], effects.cell_steps[n_cells] = old, -1
                     n_cells += 1
                 if new >= 0:
                     error += bump(p, counts, new, 1)
-                    trial.cells[n_cells], trial.cell_steps[n_cells] = new, 1
+                    effects.cells[n_cells], effects.cell_steps[n_cells] = new, 1
                     n_cells += 1
     return error, n_cells
 
 
 @jit(forceinline=True)
-def list_systems(p, move, n_columns, trial, proposal):  # type: ignore[no-untyped-def]
+def list_systems(p, move, n_columns, effects, proposal):  # type: ignore[no-untyped-def]
     """List the systems that read a column of a proposal; return how many."""
     n_systems = 0
     for a in range(n_columns):
         readers = p.systems_of_starts + move.columns[a]
         for b in range(p.ints[readers], p.ints[readers + 1]):
             s = p.ints[p.systems_of + b]
-            if trial.system_seen[s] != proposal:
-                trial.system_seen[s] = proposal
-                trial.systems[n_systems] = s
+            if effects.system_seen[s] != proposal:
+                effects.system_seen[s] = proposal
+                effects.systems[n_systems] = s
                 n_systems += 1
     return n_systems
 
 
 @jit(forceinline=True)
-def try_terms(p, s, keys, line, multipliers, i, sign, trial, proposal, n_touched):  # type: ignore[no-untyped-def]
+def try_terms(p, s, keys, line, multipliers, i, sign, effects, proposal, n_touched):  # type: ignore[no-untyped-def]
     """As `add_terms`, to the changes of a proposal, in which the touched sums are listed."""
     row = p.system + SYSTEM * s
     first, n, width = p.ints[row + FIRST_SUM], p.ints[row + EQUATIONS], p.ints[row + WIDTH]
@@ -361,49 +367,49 @@ def try_terms(p, s, keys, line, multipliers, i, sign, trial, proposal, n_touched
             value = sign * p.floats[p.row_values + j]
             for k in range(width):
                 e = first + k * n + p.ints[p.row_equations + j]
-                if trial.sum_seen[e] != proposal:
-                    trial.sum_seen[e] = proposal
-                    trial.change[e] = 0.0
-                    trial.sums[n_touched] = e
+                if effects.sum_seen[e] != proposal:
+                    effects.sum_seen[e] = proposal
+                    effects.change[e] = 0.0
+                    effects.sums[n_touched] = e
                     n_touched += 1
-                trial.change[e] += multipliers[i, start + k] * value
+                effects.change[e] += multipliers[i, start + k] * value
     return n_touched
 
 
 @jit(forceinline=True)
-def add_error_change(p, state, trial, m, error):  # type: ignore[no-untyped-def]
+def add_error_change(p, state, effects, m, error):  # type: ignore[no-untyped-def]
     """Add to an error what the changes of the sums of the touched system number m add to its quadratic."""
-    row, start = p.system + SYSTEM * trial.systems[m], trial.ends[m]
+    row, start = p.system + SYSTEM * effects.systems[m], effects.ends[m]
     first, weight = p.ints[row + FIRST_SUM], p.ints[row + FIRST_WEIGHT]
     size = p.ints[row + EQUATIONS] * p.ints[row + WIDTH]
-    change, weights = trial.change, state.weights
-    for j in range(start, trial.ends[m + 1]):
-        e = trial.sums[j]
+    change, weights = effects.change, state.weights
+    for j in range(start, effects.ends[m + 1]):
+        e = effects.sums[j]
         if p.ints[row + DIAGONAL]:
             pull = change[e] * weights[weight + e - first]
         else:
             line = weight + (e - first) * size - first
             inner = 0.5 * change[e] * weights[line + e]
             for q in range(start, j):
-                inner += change[trial.sums[q]] * weights[line + trial.sums[q]]
+                inner += change[effects.sums[q]] * weights[line + effects.sums[q]]
             pull = 2.0 * inner
         error += change[e] * (state.gradient[e] + pull)
     return error
 
 
 @jit(forceinline=True)
-def keep_sums(p, state, records, n_records, trial, m):  # type: ignore[no-untyped-def]
+def keep_sums(p, state, records, n_records, effects, m):  # type: ignore[no-untyped-def]
     """Take over the multipliers, sums and gradient of the touched system number m."""
-    row = p.system + SYSTEM * trial.systems[m]
+    row = p.system + SYSTEM * effects.systems[m]
     first, size = p.ints[row + FIRST_SUM], p.ints[row + EQUATIONS] * p.ints[row + WIDTH]
     start, weight = p.ints[row + FIRST_MULTIPLIER], p.ints[row + FIRST_WEIGHT]
     for r in range(n_records):
         for k in range(start, start + p.ints[row + WIDTH]):
-            state.multipliers[records[r], k] = trial.fresh[r, k]
-    for j in range(trial.ends[m], trial.ends[m + 1]):
-        e = trial.sums[j]
-        twice = 2.0 * trial.change[e]
-        state.sums[e] += trial.change[e]
+            state.multipliers[records[r], k] = effects.fresh[r, k]
+    for j in range(effects.ends[m], effects.ends[m + 1]):
+        e = effects.sums[j]
+        twice = 2.0 * effects.change[e]
+        state.sums[e] += effects.change[e]
         if p.ints[row + DIAGONAL]:
             state.gradient[e] += twice * state.weights[weight + e - first]
         else:

@@ -106,7 +106,7 @@ class Population:
         chosen, touched = self._alive[parents], (self._touched, self._n_touched)
         breed(self._codes, chosen, self._spare, rates, self._levels, *touched)
         if self._program is not None:
-            follow(
+            derive_children(
                 self._program, self._codes, chosen, self._spare, *touched, self._counts, self._sums
             )
 
@@ -168,7 +168,7 @@ def breed(codes, parents, children, rates, levels, touched, n_touched):  # type:
 
 
 @jit
-def follow(p, codes, parents, children, touched, n_touched, counts, sums):  # type: ignore[no-untyped-def]
+def derive_children(p, codes, parents, children, touched, n_touched, counts, sums):  # type: ignore[no-untyped-def]
     """Fill the counts and sums of children from those of their parents and the records that were touched."""
     for k in range(children.size):
         parent, child = parents[k], children[k]

@@ -71,7 +71,7 @@ def repu(matches: Match) -> Scores:
 
 
 def uis(matches: Match) -> Scores:
-    """Return UiS: the share of source rows whose key no other source row has; scores stand for lots of source rows."""
+    """Return UiS: the share of source rows whose key no other source row has; scores stand for batches of source rows."""
     rows = matches.source_rows
     return Scores(np.where(rows.own_key == 1, rows.weight, 0), rows.weight)
 

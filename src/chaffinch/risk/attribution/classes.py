@@ -52,7 +52,7 @@ class KeyCells:
         people_count: Ints | None = None,
         source_count: Ints | None = None,
     ) -> KeyCells:
-        """Return the cells of people and source, given the class (from `class_ids`) and the value of each row, or of each lot of so many rows."""
+        """Return the cells of people and source, given the class (from `class_ids`) and the value of each row, or of each batch of n rows."""
         values, size = zero_based([people_value, source_value])
         classes = np.concatenate([people_class, source_class])
         if len(values) != len(classes):

@@ -21,9 +21,9 @@ from .classes import KeyCells, sums_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SourceRows:
-    """Counts for lots of source rows with equal keys and value, for measures that average over the source.
+    """Counts for batches of source rows with equal keys and value, for measures that average over the source.
 
-    `weight`: source rows of the lot. `own_key`, `own_both`: source rows with its key, and with its key and value.
+    `weight`: source rows of the batch. `own_key`, `own_both`: source rows with its key, and with its key and value.
     `people_key`, `people_both`: the same of people.
     """
 
@@ -35,7 +35,7 @@ class SourceRows:
 
     @property
     def weap(self) -> NDArray[np.float64]:
-        """The share of source rows with the lot's key that have its value."""
+        """The share of source rows with the batch's key that have its value."""
         return self.own_both / self.own_key
 
 

@@ -224,7 +224,7 @@ def _tail(score: int, counts: NDArray[np.int64]) -> Callable[[float], float]:
     if min_score <= 0 or min_score > max_score:
         return lambda share: float(min_score <= 0)
     size = next_fast_len(max_score + 1, real=True)
-    turns = [
+    rotations = [
         np.exp(-2j * np.pi / size * (weight // step) * np.arange(size // 2 + 1))
         for weight in weights
     ]
@@ -233,7 +233,7 @@ def _tail(score: int, counts: NDArray[np.int64]) -> Callable[[float], float]:
         law = np.exp(
             sum(
                 int(n) * np.log(1 - share + share * rotation)
-                for n, rotation in zip(counts[weights], turns, strict=True)
+                for n, rotation in zip(counts[weights], rotations, strict=True)
             )
         )
         return float(min(irfft(law, size)[min_score : max_score + 1].sum() + ROUNDING, 1.0))

@@ -30,7 +30,7 @@ from .names import NameSign, name_sign
 PERSONAL = "personal"
 """What a note on such columns is about."""
 
-ODDS = 1e-6
+FALSE_POSITIVE_RATE = 1e-6
 """The chance with which check digits that mean nothing are taken for ones that mean something, in
 one column and for one form.
 """
@@ -160,7 +160,7 @@ def form_of_words(values: Sequence[str], *, numbers: bool = False) -> Identifier
         ):
             continue
         p = _chance(form, padded)
-        if p < ODDS and (best is None or (form.check is None, p) < best[:2]):
+        if p < FALSE_POSITIVE_RATE and (best is None or (form.check is None, p) < best[:2]):
             best = (form.check is None, p, form)
     if best is None:
         return None

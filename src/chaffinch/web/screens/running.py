@@ -19,7 +19,7 @@ from ..page import Page, SentForm, form_of, go
 from ..project import ProjectChoices, ProjectFolder, read_json
 from .promise import balance
 
-WORDS = {
+LABELS = {
     JobState.WAITING: "waits",
     JobState.RUNNING: "runs",
     JobState.DONE: "done",
@@ -42,7 +42,7 @@ def state_words(job: Job) -> str:
     """Return how a run stands: a check that came to an end by the verdicts on its outputs, since its exit code does not tell them apart."""
     state = job.state
     if job.kind != "check" or not state.has_result:
-        return WORDS[state]
+        return LABELS[state]
     summary = (read_json(job.written / "check.json") or {}).get("summary") or ()
     verdicts = [str(row.get("verdict", "")) for row in summary if isinstance(row, dict)]
     if not verdicts:
@@ -212,7 +212,7 @@ def again(page: Page, request: Request) -> Response:
     """Start a run that waits since the page was closed."""
     job = page.queue.job(request.path_params["number"])
     if job.state is not JobState.WAITING:
-        raise InputError(f"Run {job.number} does not wait: it {WORDS[job.state]}.")
+        raise InputError(f"Run {job.number} does not wait: it {LABELS[job.state]}.")
     if job.command != _words_again(page, job):
         raise InputError(
             f"The command of run {job.number} is not the one that its choices make: its files were changed by somebody. Start a new run."
