@@ -112,18 +112,10 @@ class RuleTrial:
         return output.without_numbers(self.outputs.fields.with_rows(MAX_ROWS))
 
 
-def bad_findings(
-    report: RuleReport, output: str | None = None, *, alone: bool = False
-) -> list[RuleFinding]:
-    """Return the findings that fail or were not assessed to the end; those about an output, or about it `alone`, if one is named."""
-    broken = [finding for finding in report if finding.status in ("fail", "not assessed")]
-    if output is None:
-        return broken
-    return [
-        finding
-        for finding in broken
-        if (set(finding.names) == {output} if alone else output in finding.names)
-    ]
+def bad_findings(report: RuleReport, output: str | None = None) -> list[RuleFinding]:
+    """Return the findings that fail or were not assessed to the end; those about an output, if one is named."""
+    findings = report if output is None else report.about(output)
+    return [finding for finding in findings if finding.status in ("fail", "not assessed")]
 
 
 def has_key(output: OutputSpec, *keys: str) -> bool:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._base.errors import ChaffinchError
 from ..cells import TOTAL
@@ -41,10 +41,6 @@ from .base import (
     bad_findings,
     plain_cells,
 )
-
-if TYPE_CHECKING:
-    pass
-
 
 MOST_ASKED = 600
 """How often the rules are asked at most."""
@@ -374,25 +370,17 @@ def _mend_risk(state: _State, result: CheckResult, attempt: int) -> bool:
         for row in rows
     }
     name = max(sizes, key=lambda output: (known.get(output, -1.0), sizes[output]))
-    ways = []
+    ways, state.trial.together = list[_Candidate](), False
     if attempt < len(LEAST_LOSS):
         ways = [
             candidate
-            for candidate in _every_way(state, state.original[name])
+            for series in _try_series(state, state.original[name])
+            for candidate in series
             if candidate.loss.share >= LEAST_LOSS[attempt] and not candidate.n_broken
         ]
     state.take(min([*ways, _drop(state, name)], key=lambda candidate: candidate.order), anew=True)
     _mend_together(state)
     return True
-
-
-def _every_way(state: _State, output: OutputSpec) -> Iterator[_Candidate]:
-    """All candidates of an output, with what the rules say of each by itself."""
-    state.trial.together = False
-    for series in _try_series(state, output):
-        yield from series
-        if state.trial.exhausted:
-            return
 
 
 def _plan(

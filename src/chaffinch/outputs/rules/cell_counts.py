@@ -168,32 +168,26 @@ def margin(table: CellCounts, positions: Collection[int]) -> CellCounts:
     >>> margin(tallies_of(output, fields, codes)[0], {1}).counts.tolist()
     [1, 2]
     """
-    steps, names, new_cells = (
-        list[Step](),
-        list[tuple[str, ...]](),
-        np.zeros(table.shape, dtype=np.int64),
-    )
-    places = np.indices(table.shape)
-    for axis, ((position, group), labels_of_groups) in enumerate(
-        zip(table.steps, table.names, strict=True)
-    ):
-        if position in positions:
-            new_cells = new_cells * len(labels_of_groups) + places[axis]
-            steps.append((position, group))
-            names.append(labels_of_groups)
-        elif (group < 0).any():
-            steps.append((position, np.where(group < 0, -1, 0).astype(np.int64)))
-            names.append(("",))
-    margin_of = new_cells.ravel()
-    size = int(np.prod([len(labels_of_groups) for labels_of_groups in names], dtype=np.int64))
+    columns = [
+        (step, names) if step[0] in positions else (unite_groups(step), ("",))
+        for step, names in zip(table.steps, table.names, strict=True)
+        if step[0] in positions or (step[1] < 0).any()
+    ]
+    # Columns that are summed over are of one group, and do not move the number of a cell.
+    shape = [
+        len(names) if p in positions else 1
+        for (p, _), names in zip(table.steps, table.names, strict=True)
+    ]
+    size = int(np.prod(shape, dtype=np.int64))
+    margin_of = np.broadcast_to(np.arange(size).reshape(shape), table.shape).ravel()
     labels = np.where(table.labels >= 0, margin_of[table.labels], -1)
     counts = np.bincount(margin_of, weights=table.counts, minlength=size).astype(np.int64)
     possible = np.bincount(margin_of, weights=table.possible, minlength=size) > 0
     return replace(
         table,
         part_name="margin",
-        steps=tuple(steps),
-        names=tuple(names),
+        steps=tuple(step for step, _ in columns),
+        names=tuple(names for _, names in columns),
         labels=labels,
         counts=counts,
         possible=possible,
@@ -238,25 +232,16 @@ def cells_within(fine: CellCounts, coarse: CellCounts) -> tuple[Ints, Mask]:
         # A coarse group is whole if all its levels are in fine groups, each of which lies in it entirely.
         split = pairs[:-1][~single, :-1].any(axis=0)
         is_union[position] = ~pairs[-1, :-1] & ~split & pairs[:, :-1].any(axis=0)
-    unions = np.ones(1, dtype=bool)
-    for position, _ in coarse.steps:
-        unions = (unions[:, None] & is_union[position][None, :]).ravel()
-    for position in groups:
-        if position not in others:
-            unions = unions & is_union[position][0]
-    coarse_cells, inside = np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool)
-    strides = dict(zip((p for p, _ in coarse.steps), _strides(coarse.shape), strict=True))
-    for position, _ in fine.steps:
-        coarse_groups = maps[position]
-        coarse_cells = (
-            coarse_cells[:, None] + np.maximum(coarse_groups, 0)[None, :] * strides.get(position, 0)
-        ).ravel()
-        inside = (inside[:, None] & (coarse_groups >= 0)[None, :]).ravel()
-    for position in others:
-        if position not in groups and maps[position][0] < 0:
-            inside = np.zeros_like(inside)
-        elif position not in groups:
-            coarse_cells = coarse_cells + maps[position][0] * strides[position]
+    # A column that only one of the two has is one group of all levels in the other.
+    unions, inside = np.ones(1, dtype=bool), np.ones(1, dtype=bool)
+    for position in {**others, **groups}:
+        unions = (unions[:, None] & is_union[position]).ravel()
+    coarse_cells = np.zeros(1, dtype=np.int64)
+    strides = dict(zip(others, _strides(coarse.shape), strict=True))
+    for position in {**groups, **others}:
+        shift = np.maximum(maps[position], 0) * strides.get(position, 0)
+        coarse_cells = (coarse_cells[:, None] + shift).ravel()
+        inside = (inside[:, None] & (maps[position] >= 0)).ravel()
     return np.where(inside, coarse_cells, -1), unions
 
 

@@ -104,14 +104,17 @@ class RuleReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what may leave."""
-        return {**self._head(), "findings": [finding.to_dict() for finding in self.findings]}
+        return {
+            "policy": self.policy,
+            "policy_hash": self.policy_hash,
+            "worst": self.worst,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
 
     def confidential(self) -> dict[str, Any]:
         """Return everything."""
-        return {**self._head(), "findings": [finding.confidential() for finding in self.findings]}
-
-    def _head(self) -> dict[str, Any]:
-        return {"policy": self.policy, "policy_hash": self.policy_hash, "worst": self.worst}
+        findings = [finding.confidential() for finding in self.findings]
+        return {**self.to_dict(), "findings": findings}
 
 
 def _worst(findings: Iterable[RuleFinding]) -> Status:

@@ -53,7 +53,7 @@ class Patterns:
     @cached_property
     def counts(self) -> Ints:
         """The number of records of each pattern."""
-        return _sizes(self.pattern)
+        return np.bincount(self.pattern)
 
     @property
     def share(self) -> float:
@@ -111,16 +111,6 @@ class FittedModel:
         return high.astype(np.int64) if is_common and len(np.unique(self.numbers)) <= 2 else None
 
 
-def _key(records: Codes, columns: tuple[int, ...]) -> Ints:
-    """A number for each record's combination of levels, from 0 on, without gaps."""
-    return class_ids(records[:, columns])[0]
-
-
-def _sizes(numbers: Ints) -> Ints:
-    """How many records have each of the numbers from 0 on."""
-    return count_cells([numbers], [int(numbers.max(initial=-1)) + 1])
-
-
 def _design(formula: Formula, patterns: Codes) -> NDArray[np.float64]:
     """The design of some records, dense."""
     out = np.zeros((len(patterns), formula.size))
@@ -148,7 +138,7 @@ def patterns_of(
     [0.75, 1.0]
     """
     columns = tuple(sorted({column for terms in formula.terms for column in terms.columns}))
-    key = _key(records, columns)
+    key = class_ids(records[:, columns])[0]
     first = np.unique(key, return_index=True)[1]
     # Rows of the design that are equal have equal products with random vectors; others differ, but for one chance in very many.
     vectors = np.random.default_rng(1).normal(size=(formula.size, 2))
@@ -187,9 +177,9 @@ def _levels_only(terms: tuple[Term, ...], fields: OutputDomain, records: Codes) 
     if not largest:
         return None
     columns = tuple(sorted({column for columns_of_term in largest for column in columns_of_term}))
-    pattern = _key(records, columns)
+    pattern = class_ids(records[:, columns])[0]
     first = np.unique(pattern, return_index=True)[1]
-    cells = [_key(records[first], columns_of_term) for columns_of_term in largest]
+    cells = [class_ids(records[first][:, columns_of_term])[0] for columns_of_term in largest]
     size = sum(int(cell.max()) + 1 for cell in cells)
     if size > MAX_CELLS or size < 0.5 * len(first):
         return Patterns(columns, pattern, min(size, len(first)))
@@ -274,7 +264,7 @@ def _groups(terms: tuple[Term, ...], fields: OutputDomain, records: Codes) -> li
         if not factors or texts in groups:
             continue
         columns = tuple(factor.columns[0] for factor in factors)
-        cell = _key(records, columns)
+        cell = class_ids(records[:, columns])[0]
         first = np.unique(cell, return_index=True)[1]
         names = tuple(":".join(_level(f, fields, row) for f in factors) for row in records[first])
         groups[texts] = _Group(":".join(factor.safe_text for factor in factors), cell, names)
@@ -294,7 +284,7 @@ def _small_groups(model: FittedModel, policy: Policy) -> Iterator[RuleOutcome]:
     formula, threshold, where, terms = model.formula, policy.threshold, list[str](), list[str]()
     total = 0
     for group in model.groups:
-        counts = _sizes(group.cell)
+        counts = np.bincount(group.cell)
         small = np.flatnonzero(counts < threshold)
         total += len(counts)
         where += [group.names[k] for k in small]
