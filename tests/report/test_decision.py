@@ -312,10 +312,7 @@ def test_without_a_holdout_the_halves_lead():
     assert said(with_halves).startswith(
         "More about its own people than about others (from models of half the people, for want of a holdout): "
     )
-    look = {
-        one.what: one.state
-        for one in not_tested(report_of(title="t", risk=with_halves), None).looks
-    }
+    look = {one.what: one.state for one in not_tested(report_of(title="t", risk=with_halves)).looks}
     assert look["People who are not in the data"] == "part"
 
 
@@ -329,7 +326,7 @@ def test_no_attack_that_could_be_made_is_no_pass():
     assert (
         part.sentence == "Not known: no attack and no test could be made: No key is in both tables."
     )
-    looks = {one.what: one.state for one in not_tested(report_of(title="t", risk=risk), None).looks}
+    looks = {one.what: one.state for one in not_tested(report_of(title="t", risk=risk)).looks}
     assert looks["Attacks on columns"] == "no"
 
 

@@ -530,13 +530,13 @@ def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
         Section("pairs", "The tables", _table_pairs(audit)),
         Section("limits", "What this does not say", (Listing(AUDIT_LIMITS),)),
     ]
-    facts = [
+    date = audit.run.get("date")
+    facts = (
         ("Synthesiser", display_name(audit.about.get("synth") or audit.synthesiser, 200)),
         ("Claim", _claim(audit)),
         ("Confidence", percent(audit.level)),
-    ]
-    if date := audit.run.get("date"):
-        facts.append(("Date", display_name(date)))
+        *([("Date", display_name(date))] if date else []),
+    )
     return PageContent(
         title,
         sections,
@@ -676,15 +676,14 @@ def _table_pairs(audit: AuditResult) -> tuple[Block, ...]:
 def attack_facts(result: MembershipResult | SinglingOutResult) -> tuple[tuple[str, str], ...]:
     """Return what was attacked, in names and words for the top of a page."""
     names = (("Data", result.about.get("data")), ("Population", result.about.get("population")))
-    facts = [(title, display_name(name)) for title, name in names if name]
-    facts += [
+    date = result.run.get("date")
+    return (
+        *((title, display_name(name)) for title, name in names if name),
         ("Synthesiser", display_name(_short(str(result.settings["synthesiser"])), 160)),
         ("Targets", f"{result.targets:,}"),
         ("Subsets", f"{result.subset_rows:,} of {count_noun(result.population, 'record')}"),
-    ]
-    if date := result.run.get("date"):
-        facts.append(("Date", display_name(date)))
-    return tuple(facts)
+        *([("Date", display_name(date))] if date else []),
+    )
 
 
 def _short(synthesiser: str) -> str:
@@ -710,11 +709,9 @@ def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block
         "blackbox": "The attacker sees synthetic tables.",
         "whitebox": "The attacker sees the fitted model itself.",
     }[chosen["access"]]
-    rows: list[Row] = [
-        (display_name(name), display_name(value, 400)) for name, value in chosen.items()
-    ]
-    rows.append(
-        ("records left out, as others have the same values", display_name(result.duplicates))
+    rows = (
+        *((display_name(name), display_name(value, 400)) for name, value in chosen.items()),
+        ("records left out, as others have the same values", display_name(result.duplicates)),
     )
     knowledge = (
         f"The attacker knows the population of {count_noun(result.population, 'record')}, the synthesiser and its settings, and all values of each "

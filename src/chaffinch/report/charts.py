@@ -142,7 +142,9 @@ def curves(
         )
     if diagonal:
         entries[diagonal] = (GREY, "", "4 4")
-        ends = [(across(value), up(value)) for value in _shared_range(across, up)]
+        low, high = max(across.low, up.low), min(across.high, up.high)
+        shared = (10**low, 10**high) if across.log else (low, high)
+        ends = [(across(value), up(value)) for value in shared]
         parts.append(line(ends, stroke=GREY, dashes="4 4", width=1.5))
     if level:
         entries[level[0]] = (GREY, "", "4 4")
@@ -330,12 +332,6 @@ class PointLabels:
 def _look(index: int) -> tuple[str, str, str]:
     colour, shape = SERIES[index % len(SERIES)]
     return colour, shape, DASHES[index % len(DASHES)]
-
-
-def _shared_range(across: Axis, up: Axis) -> tuple[float, float]:
-    """The least and the most that both axes have."""
-    low, high = max(across.low, up.low), min(across.high, up.high)
-    return (10**low, 10**high) if across.log else (low, high)
 
 
 def _legend(

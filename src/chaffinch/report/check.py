@@ -48,9 +48,9 @@ from .sections import (
     PageAnswer,
     Paragraph,
     Row,
-    Section,
     Short,
     Wide,
+    filled_sections,
     page_table,
 )
 from .text import CHECK_GLOSSARY, CHECK_LIMITS
@@ -79,44 +79,50 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
     No record, no value of the data and no small count is in it.
     """
     about, settings, level = result.about, result.settings, result.settings.level
-    sections = [
-        Section("summary", "Each output", _summary(result)),
-        Section("verdict", "All together", _verdict(result)),
-        Section("rules", "Rules of thumb", _rules(result.rules)),
-    ]
-    if result.mitigation is not None:
-        sections.insert(
-            1, Section("mitigation", "What would mend them", mitigation_blocks(result.mitigation))
-        )
-    if about.read:
-        sections.insert(1, Section("read", "What was read", _read(result)))
-    if result.all is not None:
-        sections.append(Section("outputs", "How well datasets reproduce them", _outputs(result)))
-        sections.append(
-            Section(
+    attacked, steps = result.all, cumulative(result.cumulative, level)
+    sections = filled_sections(
+        (
+            ("summary", "Each output", _summary(result)),
+            ("read", "What was read", _read(result) if about.read else ()),
+            (
+                "mitigation",
+                "What would mend them",
+                () if result.mitigation is None else mitigation_blocks(result.mitigation),
+            ),
+            ("verdict", "All together", _verdict(result)),
+            ("rules", "Rules of thumb", _rules(result.rules)),
+            (
+                "outputs",
+                "How well datasets reproduce them",
+                () if attacked is None else _outputs(result),
+            ),
+            (
                 "attribution",
                 "What they give away",
-                (
-                    attribution_figure(result.all.measures, level),
-                    marginal(result.all.measures, level),
+                ()
+                if attacked is None
+                else (
+                    attribution_figure(attacked.measures, level),
+                    marginal(attacked.measures, level),
                 ),
-            )
+            ),
+            (
+                "each",
+                "Which output does it",
+                ()
+                if attacked is None
+                else (*([steps] if steps else []), *without(result.without, attacked)),
+            ),
+            (
+                "agreement",
+                "People on whom the datasets agree",
+                () if attacked is None else _agreement(result),
+            ),
+            ("words", "What the words mean", (Listing(CHECK_GLOSSARY),)),
+            ("limits", "What this does not say", (Listing(CHECK_LIMITS),)),
         )
-        steps: list[Block] = [
-            figure for figure in [cumulative(result.cumulative, level)] if figure is not None
-        ]
-        if steps or result.without:
-            sections.append(
-                Section(
-                    "each", "Which output does it", (*steps, *without(result.without, result.all))
-                )
-            )
-        sections.append(
-            Section("agreement", "People on whom the datasets agree", _agreement(result))
-        )
-    sections.append(Section("words", "What the words mean", (Listing(CHECK_GLOSSARY),)))
-    sections.append(Section("limits", "What this does not say", (Listing(CHECK_LIMITS),)))
-    facts = [
+    )
+    facts = (
         ("Outputs", display_name(about.outputs)),
         ("Data", display_name(about.data)),
         (
@@ -126,10 +132,10 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
             else display_name(result.records),
         ),
         *(() if settings.rules_only else _attack_facts(result)),
-    ]
-    facts += [("Released already", display_name(about.released))] if about.released else []
-    facts += [("Seconds", number(result.seconds))]
-    facts += [("Date", display_name(result.run.date))] if result.run.date else []
+        *([("Released already", display_name(about.released))] if about.released else []),
+        ("Seconds", number(result.seconds)),
+        *([("Date", display_name(result.run.date))] if result.run.date else []),
+    )
     answers = check_answers(result, rules_sentence(result.rules), hold_back_sentence(result))
     folded = [replace(section, folded=section.id not in OPEN) for section in sections]
     return PageContent(title, folded, facts=facts, alarm=_alarm(result), answers=answers)

@@ -153,18 +153,15 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
     for k, sensitive in enumerate(dict.fromkeys(m.sensitive for m in steps[0].measures)):
         lines = []
         for i, (convention, label) in enumerate(CONVENTIONS.items()):
-            points = []
-            for index, stage in enumerate(steps, 1):
-                risk = stage.marginal(sensitive, convention)
-                if risk is not None and is_number(risk.value):
-                    points.append(
-                        Point(
-                            index,
-                            risk.value,
-                            *(v if is_number(v) else None for v in (risk.low, risk.high)),
-                        )
-                    )
-            lines.append(Curve(label, tuple(points), look=i, shift=-4.0 + 8.0 * i))
+            risks = [stage.marginal(sensitive, convention) for stage in steps]
+            points = tuple(
+                Point(
+                    index, risk.value, *(v if is_number(v) else None for v in (risk.low, risk.high))
+                )
+                for index, risk in enumerate(risks, 1)
+                if risk is not None and is_number(risk.value)
+            )
+            lines.append(Curve(label, points, look=i, shift=-4.0 + 8.0 * i))
         pictures.append(
             _steps(
                 f"cumulative-{k}",

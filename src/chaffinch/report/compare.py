@@ -49,7 +49,7 @@ from .heads import (
     looks_picture,
 )
 from .page import PageContent
-from .promise import PromiseLine, promise_notes, promise_of, promise_rows
+from .promise import PromiseLine, promise_notes, promise_rows
 from .release import FROM_JSON, promises
 from .result import ReportResult, as_report
 from .runs import ReportDifference, differences, differing_blocks, names_of_reports
@@ -424,7 +424,9 @@ class Comparison:
                 "Each measure of every table",
                 self.measures,
                 Wide("Measure", lambda row: Cell(row.measure, row.direction)),
-                *self._value_columns(lambda row, i: _interval_note(row.intervals[i])),
+                *self._value_columns(
+                    lambda row, i: between(row.intervals[i]) if row.intervals[i] else ""
+                ),
                 Wide("Nearest to the original", "verdict"),
                 cards=True,
             )
@@ -493,8 +495,8 @@ def compare(*reports: Comparable, labels: Sequence[str] = ()) -> Comparison:
         columns=_columns(measured),
         pairs=_pairs(measured),
         settings=settings,
-        promises=promise_rows([report.synthesis for report in known]),
-        promise_notes=tuple(promise_notes([report.synthesis for report in known])),
+        promises=promise_rows([report.privacy_promise for report in known]),
+        promise_notes=tuple(promise_notes([report.privacy_promise for report in known])),
         notes=(*_notes(known), *_unmatched_words(known)),
         picture=tradeoff_of(known, names),
         answers=_answers(known, names),
@@ -526,10 +528,6 @@ def _of_all(rows: Sequence[Any], everything: Sequence[Any]) -> str:
 
 def _value_words(value: float | None, interval: Ends) -> str:
     return number(value) + (f" ({between(interval)})" if value is not None and interval else "")
-
-
-def _interval_note(interval: Ends) -> str:
-    return "" if interval is None else between(interval)
 
 
 def _change_words(row: Change) -> tuple[str, ...]:
@@ -929,7 +927,7 @@ def _utility_answer(reports: Sequence[ReportResult], labels: Sequence[str]) -> P
 def _untested_answer(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
     lines = []
     for label, report in zip(labels, reports, strict=True):
-        promise = promise_of(report.synthesis)
+        promise = report.privacy_promise
         account = None if promise is None else promise.account
         holds = promise is not None and promise.holds and account is not None
         promise_text = f"epsilon {account.epsilon:.4g}" if holds and account else "no promise"

@@ -36,7 +36,7 @@ from .heads import (
     dots_picture,
     looks_picture,
 )
-from .promise import Promise, promise_of
+from .promise import Promise
 from .result import ReportResult
 from .sections import PageAnswer
 
@@ -161,10 +161,10 @@ class Decision:
 
 def decision_of(report: ReportResult) -> Decision:
     """Return what to decide by, worked out from a report."""
-    risk, promise = report.risk, promise_of(report.synthesis)
+    risk, promise = report.risk, report.privacy_promise
     quick = not_measured(left_out_of(report))
     return Decision(
-        answers=(gives_away(report), good_for(report), not_tested(report, promise, quick)),
+        answers=(gives_away(report), good_for(report), not_tested(report, quick)),
         gives_away=() if risk is None else _findings_sentences(risk),
         good_for=tuple(row for row in report.rows if row.value is not None),
         promise="" if promise is None else display_name(promise.row.sentence, 2000),
@@ -332,12 +332,15 @@ def gives_away(report: ReportResult) -> DecisionPart:
 
 def _sentence(lead: Headline) -> str:
     halves = f" ({HALVES})" if lead.half_size else ""
-    finding, guessed = lead.finding, _guess_words(lead.finding)
-    summary = _statement(finding)
+    finding, summary, guessed = lead.finding, _statement(lead.finding), ""
+    if finding.on_column and finding.guess is not None:
+        guessed = f"; a guess is right for {percent(finding.guess)}"
     if lead.word == FOUND:
         return f"More about its own people than about others{halves}: {summary}{_excess(finding)}{guessed}."
     if lead.word == NONE_FOUND:
-        return f"No excess was found{halves} by {_many(lead)}; nearest to one: {summary}{_excess(finding)}{guessed}."
+        counts = ((lead.attacks, "attack"), (lead.tests, "test"))
+        tried = " and ".join(count_noun(count, what) for count, what in counts if count)
+        return f"No excess was found{halves} by {tried}; nearest to one: {summary}{_excess(finding)}{guessed}."
     return f"How much comes from being in the data is not known, for want of people who are not: {summary}{guessed}."
 
 
@@ -357,17 +360,6 @@ def _excess(finding: Finding) -> str:
     if finding.excess is None:
         return f" ({p_value})" if p_value else ""
     return f", an excess of {format_signed(finding.excess)}" + (f" ({details})" if details else "")
-
-
-def _guess_words(finding: Finding) -> str:
-    if not finding.on_column or finding.guess is None:
-        return ""
-    return f"; a guess is right for {percent(finding.guess)}"
-
-
-def _many(lead: Headline) -> str:
-    counts = ((lead.attacks, "attack"), (lead.tests, "test"))
-    return " and ".join(count_noun(count, what) for count, what in counts if count)
 
 
 def _power(lead: Headline) -> list[str]:
@@ -485,12 +477,14 @@ def _best(rows: Iterable[VerdictRow]) -> str:
 # What was not tested, what is not promised?
 
 
-def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -> DecisionPart:
+def not_tested(report: ReportResult, quick: str = "") -> DecisionPart:
     """Return the third answer: what is promised, and what nobody looked at; `quick` is what was left out for want of time."""
-    risk = report.risk
+    risk, promise = report.risk, report.privacy_promise
     findings = () if risk is None else risk.leading.findings
     attacks, tests = column_findings(findings), record_findings(findings)
     successful = [attack for attack in attacks if attack.value is not None]
+    singling = [test for test in tests if test.about.singles_out]
+    assessed = len([test for test in singling if test.assessed])
     looks = [
         _line_of_promise(promise),
         _line_of_attacks(
@@ -505,12 +499,10 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
             len(tests),
             "not tested" if risk is None else "not made",
         ),
+        _others(report),
+        TestedLine("Membership, knowing the method", "no", "not tested here"),
+        _line_of_attacks("Singling out", assessed, len(singling), "not tested here"),
     ]
-    looks.append(_others(report))
-    looks.append(TestedLine("Membership, knowing the method", "no", "not tested here"))
-    singling = [test for test in tests if test.about.singles_out]
-    assessed = len([test for test in singling if test.assessed])
-    looks.append(_line_of_attacks("Singling out", assessed, len(singling), "not tested here"))
     alarm = "" if promise is None else promise.alarm
     no = [look for look in looks[1:] if look.state == "no"]
     first = alarm.rstrip(".") if alarm else _promise_words(promise)
@@ -554,10 +546,9 @@ def _promise_words(promise: Promise | None) -> str:
 
 
 def _others(report: ReportResult) -> TestedLine:
-    risk = report.risk
-    has = (risk.about.holdout if risk is not None else report.about.holdout) is not None
-    if has:
-        return TestedLine("People who are not in the data", "yes", "a holdout was given")
-    if risk is not None and risk.cross_fit is not None:
-        return TestedLine("People who are not in the data", "part", "halves stood in")
-    return TestedLine("People who are not in the data", "no", "no holdout")
+    risk, state, detail = report.risk, "no", "no holdout"
+    if (risk.about.holdout if risk is not None else report.about.holdout) is not None:
+        state, detail = "yes", "a holdout was given"
+    elif risk is not None and risk.cross_fit is not None:
+        state, detail = "part", "halves stood in"
+    return TestedLine("People who are not in the data", state, detail)

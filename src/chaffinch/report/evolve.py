@@ -49,7 +49,7 @@ from .sections import (
     PageAnswer,
     Paragraph,
     Row,
-    Section,
+    filled_sections,
     page_table,
 )
 from .text import EVOLVE_LIMITS
@@ -102,32 +102,30 @@ def evolve_page(result: EvolveResult, title: str = "A dataset from published num
     outputs = [tuple(same) for same in zip(*(copy.outputs for copy in copies), strict=True)]
     regressions = [same for same in outputs if same[0].regression]
     others = [same for same in outputs if not same[0].regression]
-    sections = [Section("finding", "What was reached", _finding(result, outputs))]
-    if regressions:
-        blocks = tuple(
-            block for k, same in enumerate(regressions) for block in _coefficients(same, k)
+    coefficients = [block for k, same in enumerate(regressions) for block in _coefficients(same, k)]
+    sections = filled_sections(
+        (
+            ("finding", "What was reached", _finding(result, outputs)),
+            ("coefficients", "Coefficients, original beside synthetic", coefficients),
+            ("tables", "Tables and summaries", _tables(others) if others else ()),
+            ("search", "The search", _figures(result)),
+            ("limits", "What this does not say", (Listing(EVOLVE_LIMITS),)),
         )
-        sections.append(Section("coefficients", "Coefficients, original beside synthetic", blocks))
-    if others:
-        sections.append(Section("tables", "Tables and summaries", _tables(others)))
-    if figures := _figures(result):
-        sections.append(Section("search", "The search", figures))
-    sections.append(Section("limits", "What this does not say", (Listing(EVOLVE_LIMITS),)))
-    facts = [
+    )
+    facts = (
         ("File", display_name(about.spec)),
         ("Records", f"{result.rows:,}"),
         ("Copies", f"{len(copies)}"),
         ("Engine", _engine(about)),
         ("Start", _start(about)),
         ("Seed", display_name(about.seed)),
-    ]
-    facts.append(("Seconds", number(result.seconds)))
-    if result.run.date:
-        facts.append(("Date", display_name(result.run.date)))
+        ("Seconds", number(result.seconds)),
+        *([("Date", display_name(result.run.date))] if result.run.date else []),
+    )
     alarm = "" if result.reached else "Not all outputs were reached: the dataset is marked so."
     answers = evolve_answers(result, sentence(result), EVOLVE_LIMITS[1])
     return PageContent(
-        title, sections, facts=facts, alarm=alarm, answers=answers, leaving=LEAVING
+        title, tuple(sections), facts=facts, alarm=alarm, answers=answers, leaving=LEAVING
     ).html
 
 

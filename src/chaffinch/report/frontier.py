@@ -86,7 +86,7 @@ def frontier_page(result: FrontierResult) -> str:
     return PageContent(
         f"The frontier of {display_name(name)}" if name else "The frontier",
         sections,
-        facts=tuple(_facts(result)),
+        facts=_facts(result),
         answers=tuple(_answers(result)),
         alarm=_alarm(result),
         leaving=LEAVING,
@@ -97,6 +97,12 @@ def frontier_page(result: FrontierResult) -> str:
 
 
 NO_TABLE = "No table was written."
+RULES = {
+    "public": "By a public rule: the largest epsilon that is allowed, with the method's own defaults. No figure of this page had a part in it, and no promise covers a figure of this page.",
+    "private": "By a private selection, charged to the same epsilon. No figure of this page had a part in it, and no promise covers a figure of this page.",
+    "search": "The most useful of those that qualify, or within a standard error of it the one that gives least away.",
+}
+"""How settings are chosen, by the rule of a choice."""
 
 
 def _alarm(result: FrontierResult) -> str:
@@ -130,24 +136,16 @@ def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
         )
         return
     unseen = last.evaluation
-    rule = (
-        "By a public rule: the largest epsilon that is allowed, with the method's own defaults. No figure of this page had a part in it, and no promise covers a figure of this page."
-        if choice.rule == "public"
-        else "By a private selection, charged to the same epsilon. No figure of this page had a part in it, and no promise covers a figure of this page."
-        if choice.rule == "private"
-        else "The most useful of those that qualify, or within a standard error of it the one that gives least away."
-    )
     yield PageAnswer(
         "Which settings?",
         f"{capital(display_name(search.description, 300))}.",
         word="confirmed" if choice.allowed else "not confirmed",
-        notes=(rule, f"The table is in {choice.table}." if choice.table else NO_TABLE),
+        notes=(
+            RULES.get(choice.rule, RULES["search"]),
+            f"The table is in {choice.table}." if choice.table else NO_TABLE,
+        ),
     )
-    state = {
-        "shown to keep": "shown to be kept",
-        "undecided": "undecided",
-        "exceeds": "exceeded",
-    }.get(last.word, last.word)
+    state = {"shown to keep": "shown to be kept", "exceeds": "exceeded"}.get(last.word, last.word)
     limit = f" The limit, {choice.limits.description}, is {state} there." if choice.limits else ""
     seen = unseen.risk.detectable
     power = (
@@ -182,25 +180,27 @@ def _estimate(evaluation: Evaluation) -> str:
     return f"{number(evaluation.risk.estimate)} ({_bounds(evaluation.risk)})"
 
 
-def _facts(result: FrontierResult) -> Iterator[tuple[str, str]]:
+def _facts(result: FrontierResult) -> tuple[tuple[str, str], ...]:
     about = result.about
-    yield (
-        "People",
-        f"{about.people.get('all', 0):,}, of them {about.people.get('search', 0):,} for the search and {about.people.get('confirmation', 0):,} set aside to confirm",
+    keys, sensitive = (
+        ", ".join(display_name(name, 40) for name in names)
+        for names in (about.keys, about.sensitive)
     )
-    yield (
-        "Others",
-        "people of a holdout, parted alike" if about.holdout else "the other half of each part",
+    return (
+        (
+            "People",
+            f"{about.people.get('all', 0):,}, of them {about.people.get('search', 0):,} for the search and {about.people.get('confirmation', 0):,} set aside to confirm",
+        ),
+        (
+            "Others",
+            "people of a holdout, parted alike" if about.holdout else "the other half of each part",
+        ),
+        ("Attack", f"knowing {keys}, wanting {sensitive}"),
+        ("Limits", result.limits.description),
+        ("Search", f"{count_noun(len(result.evaluations), 'setting')}. {about.stopped}"),
+        ("Seed", display_name(about.seed)),
+        *([("Date", display_name(result.run.date))] if result.run.date else []),
     )
-    yield (
-        "Attack",
-        f"knowing {', '.join(display_name(name, 40) for name in about.keys)}, wanting {', '.join(display_name(name, 40) for name in about.sensitive)}",
-    )
-    yield "Limits", result.limits.description
-    yield "Search", f"{count_noun(len(result.evaluations), 'setting')}. {about.stopped}"
-    yield "Seed", display_name(about.seed)
-    if result.run.date:
-        yield "Date", display_name(result.run.date)
 
 
 def _chosen_section(result: FrontierResult) -> Iterator[Section]:

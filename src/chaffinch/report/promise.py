@@ -271,12 +271,11 @@ class PromiseLine:
     values: tuple[str, ...]
 
 
-def promise_rows(accounts: Sequence[SynthesisAccount | None]) -> tuple[PromiseLine, ...]:
-    """Return the promises of syntheses line by line, in words; none where no synthesis has an account."""
-    known = [promise_of(account) for account in accounts]
-    if not any(p is not None and (p.account is not None or p.alarm) for p in known):
+def promise_rows(promises: Sequence[Promise | None]) -> tuple[PromiseLine, ...]:
+    """Return promises line by line, in words; none where no synthesis has an account."""
+    if not any(p is not None and (p.account is not None or p.alarm) for p in promises):
         return ()
-    columns = [_promise_column(promise) for promise in known]
+    columns = [_promise_column(promise) for promise in promises]
     return tuple(
         PromiseLine(what, tuple(column[what] for column in columns)) for what in columns[0]
     )
@@ -299,9 +298,9 @@ def _promise_column(promise: Promise | None) -> dict[str, str]:
     }
 
 
-def promise_notes(accounts: Sequence[SynthesisAccount | None]) -> Iterator[str]:
+def promise_notes(promises: Sequence[Promise | None]) -> Iterator[str]:
     """Yield what to know of promises before any number is compared; nothing where they are the same."""
-    by_letter = {letter(i): promise_of(account) for i, account in enumerate(accounts)}
+    by_letter = {letter(i): promise for i, promise in enumerate(promises)}
     for key, promise in by_letter.items():
         if promise is not None and promise.alarm:
             yield f"{key}: {promise.alarm}"

@@ -21,7 +21,7 @@ from ..utility.result import SHARES, TableSummary, UtilityAbout, UtilityResult, 
 from .decision import Decision, answers_of
 from .heads import NOT_TESTED, looks_picture
 from .page import PageContent
-from .promise import promise_of, promise_section
+from .promise import promise_section
 from .result import ReportResult
 from .risk import findings_section, risk_facts, risk_sections, setting_words
 from .sections import (
@@ -94,7 +94,7 @@ def release_page(
 
 
 def _page(report: ReportResult, picture: Markup | None, public: bool) -> PageContent:
-    promise = promise_of(report.synthesis)
+    promise = report.privacy_promise
     verdicts = [verdict_section(report.rows)] if report.rows else []
     attacked = report.risk is not None and bool(report.risk.findings)
     if report.risk is not None and attacked:
@@ -146,14 +146,17 @@ def _page(report: ReportResult, picture: Markup | None, public: bool) -> PageCon
 
 def header(report: ReportResult) -> tuple[tuple[str, str], ...]:
     """Return what a reader must know first: what is promised, the tables, the label, the seed, versions and date."""
-    about, run = report.about, report.run
-    promise = promise_of(report.synthesis)
+    about, run, promise = report.about, report.run, report.privacy_promise
     no_holdout = (
         "none given: no excess can be stated"
         if report.utility is None
         else "none given: identical tables are the best that can be had"
     )
-    facts = [
+    versions = ", ".join(
+        f"{display_name(name, 30)} {display_name(version, 30)}"
+        for name, version in run.versions.items()
+    )
+    return (
         *([("Promise", promise.line)] if promise is not None else []),
         ("Original", _table_words(about.original)),
         ("Synthetic", _table_words(about.synthetic)),
@@ -166,16 +169,9 @@ def header(report: ReportResult) -> tuple[tuple[str, str], ...]:
             SEED,
             "none given: a second run differs a little" if about.seed is None else str(about.seed),
         ),
-    ]
-    if run.versions:
-        line = (
-            f"{display_name(name, 30)} {display_name(version, 30)}"
-            for name, version in run.versions.items()
-        )
-        facts.append(("Versions", ", ".join(line)))
-    if run.date:
-        facts.append(("Date", display_name(run.date)))
-    return tuple(facts)
+        *([("Versions", versions)] if versions else []),
+        *([("Date", display_name(run.date))] if run.date else []),
+    )
 
 
 def _table_words(table: TableSummary | None) -> str:
@@ -340,20 +336,16 @@ def public_answers(
             out.append(replace(answer, sentence=stays, picture=None, notes=(), word=""))
             continue
         looks = [line for line in answer_data.looks if line.what in TOLD]
+        promised = answer_data.sentence.partition("; not tested:")[0].rstrip(".")
         out.append(
             replace(
                 answer,
                 picture=looks_picture(f"box-{len(out) + 1}", answer_data.question, looks),
                 notes=(),
-                sentence=_without_tests(answer_data.sentence),
+                sentence=f"{promised}; what attacks on the table found is not on this page.",
             )
         )
     return tuple(out)
-
-
-def _without_tests(sentence: str) -> str:
-    """The promise in a sentence, without what was tested."""
-    return f"{sentence.partition('; not tested:')[0].rstrip('.')}; what attacks on the table found is not on this page."
 
 
 def public_facts(

@@ -14,7 +14,7 @@ from .._base.text import display_name
 from ..risk.result import AttackedTable, RiskResult
 from ..synth.account import SynthesisAccount
 from ..utility.result import TableSummary, UtilityAbout, UtilityResult, VerdictRow
-from .promise import PromiseRow, promise_of
+from .promise import Promise, PromiseRow, promise_of
 
 if TYPE_CHECKING:
     from .decision import Decision
@@ -45,11 +45,15 @@ class ReportResult:
     threshold: int = THRESHOLD
     run: RunFacts = field(default_factory=RunFacts, compare=False)
 
+    @cached_property
+    def privacy_promise(self) -> Promise | None:
+        """What is promised, worked out from its account; None where nothing is known of how the table was made."""
+        return promise_of(self.synthesis)
+
     @property
     def promise(self) -> PromiseRow | None:
-        """What is promised, worked out from its account; None where nothing is known of how the table was made."""
-        promise = promise_of(self.synthesis)
-        return None if promise is None else promise.row
+        """What is promised, as a row of the verdict; None where nothing is known of how the table was made."""
+        return None if self.privacy_promise is None else self.privacy_promise.row
 
     @cached_property
     def decision(self) -> Decision:

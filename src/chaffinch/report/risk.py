@@ -62,6 +62,7 @@ from .sections import (
     Section,
     Short,
     Wide,
+    filled_sections,
     page_table,
 )
 from .text import (
@@ -91,22 +92,21 @@ T = TypeVar("T", bound=_OnColumn)
 
 
 def risk_sections(result: RiskResult, threshold: int = THRESHOLD) -> Iterator[Section]:
-    """Yield what a result has to show, after the verdict: only sections that have something."""
-    parts: tuple[tuple[str, str, Iterable[Block]], ...] = (
-        ("risk-attacks", "What attacks tell, and beside what", _attacks(result)),
-        ("risk-keys", "Which keys tell most", _keys(result)),
-        ("risk-attackers", "Over all attackers", _attackers(result)),
-        ("risk-funnel", "From a match to disclosure", _funnels(result)),
-        ("risk-records", "How the risk is spread over records", _records(result, threshold)),
-        ("risk-together", "Several releases together", joint_blocks(result)),
-        ("risk-cross-fit", "Cross-fit: without a holdout file", _cross_fit(result)),
-        ("memorisation", "Synthetic rows that equal original rows", _equal_rows(result)),
-        ("risk-limits", "What the attacks do not show", _limits(result)),
-        ("risk-measures", "How each attack is defined", _definitions(result)),
+    """Return what a result has to show, after the verdict: only sections that have something."""
+    return filled_sections(
+        (
+            ("risk-attacks", "What attacks tell, and beside what", _attacks(result)),
+            ("risk-keys", "Which keys tell most", _keys(result)),
+            ("risk-attackers", "Over all attackers", _attackers(result)),
+            ("risk-funnel", "From a match to disclosure", _funnels(result)),
+            ("risk-records", "How the risk is spread over records", _records(result, threshold)),
+            ("risk-together", "Several releases together", joint_blocks(result)),
+            ("risk-cross-fit", "Cross-fit: without a holdout file", _cross_fit(result)),
+            ("memorisation", "Synthetic rows that equal original rows", _equal_rows(result)),
+            ("risk-limits", "What the attacks do not show", _limits(result)),
+            ("risk-measures", "How each attack is defined", _definitions(result)),
+        )
     )
-    for key, title, blocks in parts:
-        if shown_blocks := tuple(blocks):
-            yield Section(key, title, shown_blocks)
 
 
 def risk_facts(result: RiskResult) -> tuple[tuple[str, str], ...]:
@@ -438,16 +438,12 @@ def joint_blocks(result: RiskResult) -> Iterator[Block]:
             Num("Added to one", lambda finding: format_signed(finding.releases.added)),
             Num(
                 "95 % interval",
-                lambda finding: _interval_words(finding.releases.interval),
+                lambda finding: between(finding.releases.interval),
             ),
             Num("p, all together", lambda finding: number(finding.releases.p_family)),
         )
     )
     yield Listing(JOINT_LIMITS)
-
-
-def _interval_words(interval: tuple[float, float] | None) -> str:
-    return NONE if interval is None else between(interval)
 
 
 def _joint_words(joint: MultiReleaseResult) -> str:

@@ -273,8 +273,8 @@ def _map(
     x_start = (
         12 + len(names) * side if marked else 16 + max(width_of(label, 12) for label in row_labels)
     )
-    xs = [*(8 + (i + 0.5) * side for i in range(len(names) if marked else 0))]
     start = x_start + 14
+    xs = [8 + (i + 0.5) * side for i in range(len(names) if marked else 0)]
     xs += [start + (i + 0.5) * wide for i in range(len(measures))]
     body = [
         text(x + 4, head - 6, label, size=11, rotation=-52)
@@ -289,8 +289,10 @@ def _map(
         y = head + i * pitch
         if marked:
             body += [
-                _key_circle(8 + (j + 0.5) * side, y + pitch / 2, name in chosen)
-                for j, name in enumerate(names)
+                circle(x, y + pitch / 2, 6, fill=INK)
+                if name in chosen
+                else circle(x, y + pitch / 2, 3, fill="none", stroke="#bbb")
+                for x, name in zip(xs, names, strict=False)
             ]
         else:
             body.append(text(x_start - 6, y + 15, row_labels[i], anchor="end"))
@@ -319,10 +321,6 @@ def _map(
 def _has_circles(cells: Mapping[tuple[str, ...], object]) -> bool:
     """Return whether keys are few enough to have a column of circles each."""
     return len({name for chosen in cells for name in chosen}) <= MOST_KEYS
-
-
-def _key_circle(x: float, y: float, is_known: bool) -> str:
-    return circle(x, y, 6, fill=INK) if is_known else circle(x, y, 3, fill="none", stroke="#bbb")
 
 
 def _cell(

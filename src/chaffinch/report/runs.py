@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .._base.text import display_name, letter
-from .promise import promise_of
 from .result import ReportResult
 from .sections import Block, Col, Paragraph, page_table
 
@@ -39,52 +38,39 @@ class ReportDifference:
 
 
 def _facts(report: ReportResult) -> dict[str, str]:
-    made_by = report.synthesis
-    model = None if made_by is None else made_by.model
-    network = {} if made_by is None else made_by.network
-    promise = promise_of(made_by)
+    made_by, about, promise = report.synthesis, report.about, report.privacy_promise
+    network, settings = ({}, {}) if made_by is None else (made_by.network, made_by.settings)
     account = None if promise is None else promise.account
+    protected = () if made_by is None else made_by.model.sensitive[:6]
+    test_only = " (test only)" if account is not None and account.test_only else ""
     facts = {
         name: display_name(network[name], 40)
         for name in SETTINGS
         if isinstance(network.get(name), str | int | float)
     }
-    settings = {} if made_by is None else made_by.settings
-    facts |= {
-        name: _value_words(value)
-        for name, value in settings.items()
-        if name not in facts and name not in TOLD_ELSEWHERE
+    return {
+        **facts,
+        **{
+            name: _value_words(value)
+            for name, value in settings.items()
+            if name not in facts and name not in TOLD_ELSEWHERE
+        },
+        "epsilon": NONE if account is None else f"{account.epsilon:.6g}{test_only}",
+        "delta": NONE if account is None or account.delta is None else f"{account.delta:.6g}",
+        "protected": ", ".join(display_name(name, 24) for name in protected) or NONE,
+        "columns": f"{len(about.columns)}" if about.columns else "",
+        "rows": "" if about.synthetic.rows is None else f"{about.synthetic.rows}",
+        "original": display_name(about.original.name or "", 40),
+        "holdout": NONE
+        if about.holdout is None
+        else display_name(about.holdout.name or "given", 40),
+        "label": NONE if about.label is None else display_name(about.label, 40),
+        **_attack_facts(report),
+        "file": display_name(about.synthetic.name or "", 60),
+        "title": display_name(report.title, 60),
+        "seed": NONE if made_by is None or made_by.seed is None else str(made_by.seed),
+        "date": display_name(report.run.date, 40),
     }
-    facts["epsilon"] = (
-        NONE
-        if account is None
-        else f"{account.epsilon:.6g}" + (" (test only)" if account.test_only else "")
-    )
-    facts["delta"] = NONE if account is None or account.delta is None else f"{account.delta:.6g}"
-    facts["protected"] = (
-        ", ".join(display_name(name, 24) for name in model.sensitive[:6]) or NONE
-        if model is not None
-        else NONE
-    )
-    facts["columns"] = f"{len(report.about.columns)}" if report.about.columns else ""
-    facts["rows"] = (
-        f"{report.about.synthetic.rows}" if report.about.synthetic.rows is not None else ""
-    )
-    facts["original"] = display_name(report.about.original.name or "", 40)
-    facts["holdout"] = (
-        NONE
-        if report.about.holdout is None
-        else display_name(report.about.holdout.name or "given", 40)
-    )
-    facts["label"] = (
-        display_name(report.about.label, 40) if report.about.label is not None else NONE
-    )
-    facts |= _attack_facts(report)
-    facts["file"] = display_name(report.about.synthetic.name or "", 60)
-    facts["title"] = display_name(report.title, 60) if report.title else ""
-    facts["seed"] = NONE if made_by is None or made_by.seed is None else str(made_by.seed)
-    facts["date"] = display_name(report.run.date, 40) if report.run.date else ""
-    return facts
 
 
 def _value_words(value: object) -> str:
@@ -110,11 +96,7 @@ def _attack_facts(report: ReportResult) -> dict[str, str]:
 def differences(reports: Sequence[ReportResult]) -> tuple[ReportDifference, ...]:
     """Return the facts that are not the same in all reports, settings first; a date alone is no difference."""
     all_facts = [_facts(report) for report in reports]
-    names = list(
-        dict.fromkeys(
-            name for name in (*SETTINGS, *(name for facts in all_facts for name in facts))
-        )
-    )
+    names = dict.fromkeys((*SETTINGS, *(name for facts in all_facts for name in facts)))
     unknown = [
         DEFAULT if report.synthesis is not None and report.synthesis.settings else NOT_TOLD
         for report in reports
@@ -148,24 +130,19 @@ def names_of_reports(
         for difference in differences(reports)
         if not labels or difference.what not in ("title", "date")
     ]
+    # What tells most of them apart with the fewest words: settings before files, files before titles and dates.
+    summary = [
+        ", ".join(_fact_words(fact, index, report) for fact in chosen[:MAX_FACTS])
+        for index, report in enumerate(reports)
+    ]
     if labels:
-        summary = [
-            ", ".join(_fact_words(fact, index, report) for fact in chosen[:MAX_FACTS])
-            for index, report in enumerate(reports)
-        ]
         return tuple(
             f"{label}: {differing_facts}" if differing_facts else label
             for label, differing_facts in zip(labels, summary, strict=True)
         )
-    # What tells most of them apart with the fewest words: settings before files, files before titles and dates.
-    few = chosen[:MAX_FACTS]
-    if not few:
-        return tuple(
-            display_name(report.about.synthetic.name or "synthetic table") for report in reports
-        )
     return tuple(
-        ", ".join(_fact_words(fact, index, report) for fact in few)
-        for index, report in enumerate(reports)
+        differing_facts or display_name(report.about.synthetic.name or "synthetic table")
+        for differing_facts, report in zip(summary, reports, strict=True)
     )
 
 
@@ -186,11 +163,5 @@ def differing_blocks(names: Sequence[str], differing: Sequence[ReportDifference]
     letters = [letter(i) for i in range(len(names))]
     rows = [("report", *names), *((fact.what, *fact.values) for fact in differing)]
     table = page_table("What differs", rows, Col("What"), *map(Col, letters))
-    return (
-        [table]
-        if differing
-        else [
-            table,
-            Paragraph("Nothing else that the reports say of how the tables were made differs."),
-        ]
-    )
+    nothing = "Nothing else that the reports say of how the tables were made differs."
+    return [table] if differing else [table, Paragraph(nothing)]

@@ -5,7 +5,7 @@ A stage that has more to say adds sections; the template stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -183,6 +183,13 @@ class Section:
     blocks: tuple[Block, ...]
     folded: bool = False
     """Whether it stands behind a line that opens it, on paper too."""
+
+
+def filled_sections(parts: Iterable[tuple[str, str, Iterable[Block]]]) -> Iterator[Section]:
+    """Yield a section for each id, title and blocks; none where there are no blocks."""
+    for key, title, blocks in parts:
+        if shown_blocks := tuple(blocks):
+            yield Section(key, title, shown_blocks)
 
 
 @dataclass(frozen=True)

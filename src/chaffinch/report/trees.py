@@ -39,7 +39,7 @@ from .sections import (
     PageTable,
     Paragraph,
     Row,
-    Section,
+    filled_sections,
     page_table,
 )
 from .text import TOLD_TOGETHER, TREE_KEY
@@ -105,22 +105,22 @@ def tree_page(
         if pruned is None
         else attack_trees(pruned.after, at_least=audit.at_least, threshold=audit.threshold)
     )
-    drawn = _worst(audit)
-    sections = [
-        Section("finding", "What was found", _finding(audit, after, pruned, scores, score)),
-        Section(
-            "tree",
-            "The tree" if len(audit.model.trees) == 1 else "The tree with most to hide",
-            (_figure(audit, after, drawn),),
-        ),
-    ]
-    if len(audit.model.trees) > 1:
-        tree_numbers = range(len(audit.model.trees))
-        table = _depths("Nodes of all trees by depth", audit, after, tree_numbers)
-        sections.append(Section("depths", "All trees, by depth", (table,)))
-    if audit.tries is not None:
-        sections.append(Section("tries", "Without the counts", _tries(audit, after)))
-    sections.append(Section("limits", "What this does not say", (Listing(_limits(audit, pruned)),)))
+    several = len(audit.model.trees) > 1
+    every_tree = range(len(audit.model.trees))
+    depths = _depths("Nodes of all trees by depth", audit, after, every_tree) if several else None
+    sections = filled_sections(
+        (
+            ("finding", "What was found", _finding(audit, after, pruned, scores, score)),
+            (
+                "tree",
+                "The tree with most to hide" if several else "The tree",
+                (_figure(audit, after, _worst(audit)),),
+            ),
+            ("depths", "All trees, by depth", (depths,) if depths else ()),
+            ("tries", "Without the counts", () if audit.tries is None else _tries(audit, after)),
+            ("limits", "What this does not say", (Listing(_limits(audit, pruned)),)),
+        )
+    )
     facts = (
         ("Model", display_name(audit.model.model)),
         ("Kind", audit.model.kind),
@@ -161,7 +161,7 @@ def tree_page(
         isolates=verdict_row,
     )
     return PageContent(
-        title, sections, facts=facts, alarm=alarm, answers=answers, leaving=LEAVING
+        title, tuple(sections), facts=facts, alarm=alarm, answers=answers, leaving=LEAVING
     ).html
 
 

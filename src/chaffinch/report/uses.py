@@ -324,7 +324,11 @@ def _sweep(sweep: Sweep) -> Iterator[Block]:
     plots = []
     for measure in ("mu", "delta", "G"):
         values = [(row.setting, getattr(row, measure)) for row in sweep.rows]
-        points = [(_setting_value(index), value) for index, value in values if value is not None]
+        points = [
+            (display_name(where, 30) if isinstance(where, str) else float(where), value)
+            for where, value in values
+            if value is not None
+        ]
         if points:
             plots.append(sweep_plot(f"fig-sweep-{measure}", measure, setting, points))
     if not plots:
@@ -345,10 +349,6 @@ def _sweep(sweep: Sweep) -> Iterator[Block]:
         note,
         across=3,
     )
-
-
-def _setting_value(setting: float | str) -> float | str:
-    return display_name(setting, 30) if isinstance(setting, str) else float(setting)
 
 
 def sweep_plot(

@@ -51,6 +51,7 @@ from .sections import (
     Row,
     Section,
     Wide,
+    filled_sections,
     page_table,
 )
 from .uses import uses_sections
@@ -75,14 +76,13 @@ STUB = 4.0
 
 def utility_sections(result: UtilityResult, threshold: int = THRESHOLD) -> Iterator[Section]:
     """Yield what a result has to show, after the verdict: only sections that have something."""
-    parts: tuple[tuple[str, str, list[Block]], ...] = (
-        ("where", "Where it is good and where it is bad", list(_where(result))),
-        ("columns", "Distances of columns", list(_columns(result))),
-        ("relations", "How columns are related", list(_relations(result))),
+    yield from filled_sections(
+        (
+            ("where", "Where it is good and where it is bad", _where(result)),
+            ("columns", "Distances of columns", _columns(result)),
+            ("relations", "How columns are related", _relations(result)),
+        )
     )
-    for key, title, blocks in parts:
-        if blocks:
-            yield Section(key, title, tuple(blocks))
     yield from uses_sections(result, threshold)
 
 

@@ -43,46 +43,38 @@ def describe_words(choices: ProjectChoices) -> list[str]:
 
 def release_words(choices: ProjectChoices, roles: Roles, schema: Path, output: Path) -> list[str]:
     """Return the words that make, measure and attack a table."""
-    arguments = ["release", choices.source, "-o", str(output), *_reading(choices)]
-    if choices.epsilon is not None:
-        arguments += _domain(choices)
-    else:
-        arguments += ["--schema", str(schema)]  # what the page shows is what runs, rules included
-    for option, value in (
-        ("--label", roles.label),
-        ("--weight", roles.weight),
-        ("--person-id", roles.person),
-        ("--order-by", roles.order),
-    ):
-        arguments += [option, value] if value else []
-    arguments += ["--keys", ",".join(roles.keys)] if roles.keys else []
-    arguments += ["--sensitive", ",".join(roles.sensitive)] if roles.sensitive else []
-    arguments += [
-        word for name, decision in roles.decisions for word in ("--personal", f"{name}={decision}")
-    ]
-    arguments += ["--holdout", choices.holdout] if choices.holdout else []
-    arguments += (
-        ["--max-excess", f"{choices.max_excess:g}"]
-        if choices.max_excess is not None and roles.keys and roles.sensitive
-        else []
-    )
-    arguments += _promise(choices)
-    arguments += (
-        ["--ledger", choices.ledger] if choices.ledger and choices.epsilon is not None else []
-    )
-    arguments += [word for edge in choices.require for word in ("--require", edge)]
-    arguments += [word for edge in choices.forbid for word in ("--forbid", edge)]
-    arguments += [
-        *(["--attackers", ",".join(choices.attackers)] if choices.attackers else []),
+    promised, attacked = choices.epsilon is not None, roles.keys and roles.sensitive
+    limit = "" if choices.max_excess is None or not attacked else f"{choices.max_excess:g}"
+    seed = "" if choices.seed is None or promised else str(choices.seed)
+    return [
+        *("release", choices.source, "-o", str(output), *_reading(choices)),
+        # What the page shows is what runs, rules included.
+        *(_domain(choices) if promised else ("--schema", str(schema))),
+        *_option_arguments("--label", roles.label),
+        *_option_arguments("--weight", roles.weight),
+        *_option_arguments("--person-id", roles.person),
+        *_option_arguments("--order-by", roles.order),
+        *_option_arguments("--keys", ",".join(roles.keys)),
+        *_option_arguments("--sensitive", ",".join(roles.sensitive)),
+        *_option_arguments(
+            "--personal", *(f"{name}={decision}" for name, decision in roles.decisions)
+        ),
+        *_option_arguments("--holdout", choices.holdout),
+        *_option_arguments("--max-excess", limit),
+        *_promise(choices),
+        *_option_arguments("--ledger", choices.ledger if promised else ""),
+        *_option_arguments("--require", *choices.require),
+        *_option_arguments("--forbid", *choices.forbid),
+        *_option_arguments("--attackers", ",".join(choices.attackers)),
         *(["--thorough"] if choices.thorough else []),
         *option_words("release", choices.options),
+        *_option_arguments("--seed", seed),
     ]
-    arguments += (
-        ["--seed", str(choices.seed)]
-        if choices.seed is not None and choices.epsilon is None
-        else []
-    )
-    return arguments
+
+
+def _option_arguments(option: str, *values: str) -> list[str]:
+    """An option with each of its values; nothing for an empty one."""
+    return [word for value in values if value for word in (option, value)]
 
 
 def plan_words(choices: ProjectChoices, rows: int) -> list[str]:
@@ -120,12 +112,11 @@ def shown_command(arguments: Sequence[str]) -> str:
 
 
 def _reading(choices: ProjectChoices) -> list[str]:
-    given = (
-        ("--encoding", choices.encoding),
-        ("--delimiter", choices.delimiter),
-        ("--decimal", choices.decimal),
-    )
-    return [word for option, value in given if value for word in (option, value)]
+    return [
+        *_option_arguments("--encoding", choices.encoding),
+        *_option_arguments("--delimiter", choices.delimiter),
+        *_option_arguments("--decimal", choices.decimal),
+    ]
 
 
 def _domain(choices: ProjectChoices) -> list[str]:
@@ -135,11 +126,8 @@ def _domain(choices: ProjectChoices) -> list[str]:
 def _promise(choices: ProjectChoices) -> list[str]:
     if choices.epsilon is None:
         return []
-    return [
-        "--epsilon",
-        f"{choices.epsilon:g}",
-        *(["--delta", f"{choices.delta:g}"] if choices.delta is not None else []),
-    ]
+    delta = "" if choices.delta is None else f"{choices.delta:g}"
+    return ["--epsilon", f"{choices.epsilon:g}", *_option_arguments("--delta", delta)]
 
 
 # What columns are for, in the text of a schema.

@@ -35,14 +35,15 @@ def look(source: str, folder: Path, options: FileOptions, progress: Progress) ->
 
     Of a small file only of all.
     """
-    target = folder / FOUND
+    target, path = folder / FOUND, Path(source)
     target.parent.mkdir(mode=0o700, exist_ok=True)
+    large = not path.is_file() or path.stat().st_size >= LARGE  # of a folder that is not known
     with (
         contextlib.suppress(ChaffinchError),
         warnings.catch_warnings(),
     ):  # what is wrong with it is said when all is read
         warnings.simplefilter("ignore")
-        first = open_source(source, **options).first_rows(FIRST_ROWS if _is_large(source) else 0)
+        first = open_source(source, **options).first_rows(FIRST_ROWS if large else 0)
         if first.n_rows == FIRST_ROWS:
             write_json(
                 target,
@@ -81,12 +82,6 @@ def _with_numbers(first: Source) -> Source:
         )
 
     return replace(first, schema=rows.schema, read=read, text=False)
-
-
-def _is_large(source: str) -> bool:
-    """Whether to read all of a file takes so long that its first rows are worth a look before; of a folder that is not known."""
-    path = Path(source)
-    return not path.is_file() or path.stat().st_size >= LARGE
 
 
 def _plain_profile(

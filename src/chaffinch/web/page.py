@@ -145,14 +145,10 @@ class Page:
     def profile(self) -> Profile:
         """What is known of the file that is open."""
         job = Job(self.project.path("look"))
-        if not job.command:
-            columns = self.columns
-            return Profile(columns, None, profile_state(columns, None))
-        job_state = (
-            job.state
-        )  # before the columns: once a look has ended, all that it found is there
+        # Its state before the columns: once a look has ended, all that it found is there.
+        job_state = job.state if job.command else None
         columns = self.columns
-        return Profile(columns, job, profile_state(columns, job_state))
+        return Profile(columns, job if job.command else None, profile_state(columns, job_state))
 
     def known_columns(self) -> dict[str, Any]:
         """Return what was understood of the file; raise before anything was."""

@@ -43,19 +43,18 @@ def _screen(page: Page, alert: str = "", form: SentForm | None = None) -> Respon
         choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW")
     )
     typed = _stored_fields(page) if form is None else {name: form.word(name) for name in FIELDS}
-    context = {
-        "typed": typed,
-        "settings": settings_of(RiskSettings),
-        "roles": roles,
-        "rows": columns["rows"],
-        "attackers": attackers_of_kind(*STUDIED),
-    }
     return page.show(
         "attackers.html.j2",
         step="attackers",
         commands=[arguments],
         alert=alert,
-        context=context,
+        context={
+            "typed": typed,
+            "settings": settings_of(RiskSettings),
+            "roles": roles,
+            "rows": columns["rows"],
+            "attackers": attackers_of_kind(*STUDIED),
+        },
         keeps=True,
     )
 

@@ -76,25 +76,24 @@ def _screen(
             or "Reading the file ended without a word, as when memory is short or the computer was switched off. Open it again."
         )
     columns, schema_text = profile.columns, page.project.schema_text()
-    context: dict[str, Any] = {
-        "columns": columns,
-        "profile": profile,
-        "part": profile.is_partial,
-        "text": schema_text if text is None else text,
-        "rows": []
-        if columns is None
-        else _rows(columns, schema_from_toml(schema_text, name="schema.toml"), form),
-        "kinds": KINDS,
-        "roles": CHOSEN,
-        "decisions": DECISIONS,
-        "promised": choices.epsilon is not None,
-    }
     return page.show(
         "columns.html.j2",
         step="columns",
         commands=[describe_words(choices)],
         alert=alert,
-        context=context,
+        context={
+            "columns": columns,
+            "profile": profile,
+            "part": profile.is_partial,
+            "text": schema_text if text is None else text,
+            "rows": []
+            if columns is None
+            else _rows(columns, schema_from_toml(schema_text, name="schema.toml"), form),
+            "kinds": KINDS,
+            "roles": CHOSEN,
+            "decisions": DECISIONS,
+            "promised": choices.epsilon is not None,
+        },
         live=not (profile.state.is_complete or alert),
         reload=columns is None,
         keeps=columns is not None,

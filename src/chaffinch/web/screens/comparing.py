@@ -26,7 +26,13 @@ def show(page: Page, request: Request) -> Response:
         "done": done,
         "chosen": {job.number for job in chosen},
         "body": None,
-        "changed": _arguments_of(page, done),
+        "changed": {
+            # What each run was made with, as the words of its command after the file.
+            job.number: " ".join(job.command[job.command.index("-o") + 2 :])
+            if "-o" in job.command
+            else ""
+            for job in done
+        },
     }
     alert = ""
     if len(chosen) > 1:
@@ -54,16 +60,6 @@ def _comparison(jobs: list[Job]) -> Markup:
 
     labels = [f"run {job.number}" for job in jobs]
     return compare(*map(report_of_run, jobs), labels=labels).page.fragment
-
-
-def _arguments_of(page: Page, jobs: list[Job]) -> dict[int, str]:
-    """What each run was made with, as the words of its command after the file."""
-    return {
-        job.number: " ".join(job.command[job.command.index("-o") + 2 :])
-        if "-o" in job.command
-        else ""
-        for job in jobs
-    }
 
 
 def back(page: Page, request: Request) -> Response:

@@ -44,22 +44,28 @@ def _screen(
     done = finished_runs(page)
     job = next((run for run in done if run.number == chosen), done[0] if done else None)
     records = read_records(page.project.path("decisions"))
-    context = {
-        "done": [run.number for run in done],
-        "job": job,
-        "answers": () if job is None else report_of_run(job).decision.answers,
-        "records": records,
-        "second": page.choices.second,
-        "form": {"word": "", "reason": "", "name": "", **(form or {})},
-        "checks": [
-            _check_line(job, records) for job in reversed(page.queue.jobs()) if job.kind == "check"
-        ],
-        "check_settings": fields_of("check"),
-        "check_texts": texts_of(page.choices.check_options),
-        "limit": _limit(job),
-        "folder": page.project.path("decisions"),
-    }
-    return page.show("decide.html.j2", step="decide", alert=alert, context=context)
+    return page.show(
+        "decide.html.j2",
+        step="decide",
+        alert=alert,
+        context={
+            "done": [run.number for run in done],
+            "job": job,
+            "answers": () if job is None else report_of_run(job).decision.answers,
+            "records": records,
+            "second": page.choices.second,
+            "form": {"word": "", "reason": "", "name": "", **(form or {})},
+            "checks": [
+                _check_line(job, records)
+                for job in reversed(page.queue.jobs())
+                if job.kind == "check"
+            ],
+            "check_settings": fields_of("check"),
+            "check_texts": texts_of(page.choices.check_options),
+            "limit": _limit(job),
+            "folder": page.project.path("decisions"),
+        },
+    )
 
 
 def _check_line(job: Job, records: Sequence[DecisionRecord]) -> tuple[int, str]:
@@ -111,22 +117,36 @@ def _write_decision(page: Page, job: Job, word: str, reason: str, checker: Check
     waiting = word == "approved" and page.choices.second
     folder = page.project.next_folder("decisions")
     try:
-        if word == "approved" and not waiting:
-            _fill(folder, job, reason, (checker,), about)
-        else:
-            put_down(
-                folder,
-                word,
-                run=job.number,
-                reason=reason,
-                checkers=(checker,),
-                waiting=waiting,
-                about=about,
-            )
+        _put_down(folder, job, word, reason, (checker,), about, waiting=waiting)
     except ChaffinchError:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     _take_back(page, folder)
+
+
+def _put_down(
+    folder: Path,
+    job: Job,
+    word: str,
+    reason: str,
+    checkers: tuple[Checker, ...],
+    about: dict[str, Any],
+    *,
+    waiting: bool = False,
+) -> None:
+    """Write a decision; an approval that waits for nobody fills its folder."""
+    if word == "approved" and not waiting:
+        _fill(folder, job, reason, checkers, about)
+    else:
+        put_down(
+            folder,
+            word,
+            run=job.number,
+            reason=reason,
+            checkers=checkers,
+            waiting=waiting,
+            about=about,
+        )
 
 
 def _take_back(page: Page, folder: Path) -> None:
@@ -153,19 +173,8 @@ def second(page: Page, request: Request) -> Response:
         if word == "rejected" and not reason:
             raise InputError("A decision has a reason: write one.")
         both = f"{record.reason}\n{checkers[-1].name}: {reason}" if reason else record.reason
-        if word == "approved":
-            _fill(folder, job, both, checkers, _about(job))
-        else:
-            put_down(
-                folder,
-                word,
-                run=job.number,
-                reason=both,
-                checkers=checkers,
-                waiting=False,
-                about=_about(job),
-            )
-            _take_back(page, folder)
+        _put_down(folder, job, word, both, checkers, _about(job))
+        _take_back(page, folder)
     except ChaffinchError as error:
         return _screen(page, job.number, str(error))
     return go("/decide")

@@ -27,18 +27,12 @@ def _screen(page: Page, folder: str, alert: str = "") -> Response:
         listing = page.places.listing(folder)
     except ChaffinchError as error:
         listing, alert = page.places.listing(), alert or str(error)
-    context = {
-        "listing": listing,
-        "choices": choices,
-        "profile": page.profile,
-    }
-    commands = [describe_words(choices)] if choices.source else []
     return page.show(
         "open.html.j2",
         step="open",
-        commands=commands,
+        commands=[describe_words(choices)] if choices.source else [],
         alert=alert,
-        context=context,
+        context={"listing": listing, "choices": choices, "profile": page.profile},
     )
 
 

@@ -44,18 +44,17 @@ def _screen(page: Page, job: Job, alert: str = "") -> Response:
     from ...report.check import check_page
 
     result = _result_of(job)
-    context = {
-        "number": job.number,
-        "summary": result.summary,
-        "body": check_page(result).fragment,
-        "about": result.about,
-    }
     return page.show(
         "outputs.html.j2",
         step="decide",
         commands=[job.command],
         alert=alert,
-        context=context,
+        context={
+            "number": job.number,
+            "summary": result.summary,
+            "body": check_page(result).fragment,
+            "about": result.about,
+        },
     )
 
 

@@ -100,14 +100,10 @@ def _fragment_of(job: Job, state: tuple[int, ...]) -> Markup:
     names = [column.name for column in report.about.columns]
 
     def link_of(name: str) -> str:
-        return _links_path(job, name) if name in names else ""
+        return f"/result/{job.number}?column={quote(name, safe='')}#links" if name in names else ""
 
     has_links = bool(_network_of(report).edges)
     return release_page(report, link_of=link_of if has_links else None).fragment
-
-
-def _links_path(job: Job, column: str) -> str:
-    return f"/result/{job.number}?column={quote(column, safe='')}#links"
 
 
 def _network_of(report: ReportResult) -> ModelAccount:
@@ -136,23 +132,22 @@ def _screen(page: Page, job: Job, column: str = "", alert: str = "") -> Response
     if column and column not in names:
         raise unknown_name("column", column, names)
     links = links_of(column, network) if column else None
-    context = {
-        "number": job.number,
-        "body": _fragment_of(*_version(job)),
-        "columns": names,
-        "links": links,
-        "has_network": bool(network.edges),
-        "runs": [run.number for run in finished_runs(page)],
-        "crossed": None
-        if links is None or not (near := [*links.parents, *links.children])
-        else cross_columns(_synthetic(job), column, near[0][0]),
-    }
     return page.show(
         "result.html.j2",
         step="result",
         commands=[job.command],
         alert=alert,
-        context=context,
+        context={
+            "number": job.number,
+            "body": _fragment_of(*_version(job)),
+            "columns": names,
+            "links": links,
+            "has_network": bool(network.edges),
+            "runs": [run.number for run in finished_runs(page)],
+            "crossed": None
+            if links is None or not (near := [*links.parents, *links.children])
+            else cross_columns(_synthetic(job), column, near[0][0]),
+        },
     )
 
 
