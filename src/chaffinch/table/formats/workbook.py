@@ -31,7 +31,7 @@ from .format import (
     spelled_column,
     spelled_source,
 )
-from .layout import LOOKED_AT, FileLayout, find_names
+from .layout import LOOKED_AT, FileLayout, Names, find_names
 from .packing import ZIP, check_archive
 from .workbook_writer import write_workbook
 
@@ -600,18 +600,7 @@ def _sheet_source(
     if any(empty[: len(empty) - _ending(empty)]):
         notes.append(Note("", "rows", "Rows without anything in them are left out."))
     body = [row for row, nothing in zip(body, empty, strict=True) if not nothing]
-    columns, unnamed, mixed = {}, [], []
-    blank = set(names.names) - ({*top[names.row]} if names.row is not None else set())
-    for index, name in enumerate(names.names):
-        cells = [row[index] for row in body]
-        if not any(cell != "" for cell in cells) and (name in blank or names.row is None):
-            unnamed.append(name)
-            continue
-        columns[name] = spelled_column(cells)
-        if any(
-            isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells
-        ) and any(isinstance(cell, str) and _NUMBER.fullmatch(cell) for cell in cells):
-            mixed.append(name)
+    columns, unnamed, mixed = _sheet_columns(body, names, top)
     name_notes = [
         note
         for note in names.notes
@@ -646,6 +635,27 @@ def _sheet_source(
         if unit.strip()
     }
     return spelled_source(f"{path}::{sheet}", columns, layout, [*notes, *name_notes], units)
+
+
+def _sheet_columns(
+    body: list[list[Any]], names: Names, top: list[list[Any]]
+) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Return columns by name, the names of those left out since they have neither a name nor a
+    value, and the names of those where some numbers are stored as text.
+    """
+    columns, unnamed, mixed = dict[str, Any](), list[str](), list[str]()
+    blank = set(names.names) - ({*top[names.row]} if names.row is not None else set())
+    for index, name in enumerate(names.names):
+        cells = [row[index] for row in body]
+        if not any(cell != "" for cell in cells) and (name in blank or names.row is None):
+            unnamed.append(name)
+            continue
+        columns[name] = spelled_column(cells)
+        if any(
+            isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells
+        ) and any(isinstance(cell, str) and _NUMBER.fullmatch(cell) for cell in cells):
+            mixed.append(name)
+    return columns, unnamed, mixed
 
 
 def _ending(empty: Sequence[bool]) -> int:

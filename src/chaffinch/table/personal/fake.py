@@ -167,23 +167,17 @@ def fitted_form(column: Column, profile: Profile | None = None) -> Column:
     """
     if column.output != "fake":
         return column
-    integral = pa.types.is_integer(value_type(parse_type(column.type)))
-    sign = name_sign(column.name)
-    named = (
-        column.form
-        or (column.evidence.form if column.evidence is not None else "")
-        or (sign.form if sign is not None else "")
-    )
-    numeric = not is_words(value_type(parse_type(column.type)))
-    if numeric and not column.form and named and not _is_number(FORMS[named]):
-        named = ""
+    kind = value_type(parse_type(column.type))
+    integral, numeric = pa.types.is_integer(kind), not is_words(kind)
+    named = _named_form(column, numeric)
     if profile is None:
         return replace(column, form=str(parse_form(named or PLAIN)))
     distinct, rows = _distinct_values(column, profile), max(profile.n_rows, 1)
+    # Numbers of a text file are whole where all are written as such.
     integral = integral or (
         bool(distinct)
         and all(word.isdecimal() and (word[0] != "0" or word == "0") for word in distinct)
-    )  # numbers of a text file
+    )
     unique = profile.n_present == len(distinct) and profile.n_present > 1
     plain = FakeForm(
         None,
@@ -194,9 +188,8 @@ def fitted_form(column: Column, profile: Profile | None = None) -> Column:
     if fake.mask is None and (syllable := _foreign_syllable(fake, distinct)) is not None:
         repeats = 1 if unique and column.repeats is None else column.repeats
         return replace(column, form=str(replace(fake, syllable=syllable)), repeats=repeats)
-    if (
-        fake.mask is None
-    ):  # words of this form are among the values, and cannot be told apart: a mask can
+    if fake.mask is None:
+        # Words of this form are among the values, and cannot be distinguished from them: a mask can.
         fake = plain
     elif (
         not column.form
@@ -209,6 +202,20 @@ def fitted_form(column: Column, profile: Profile | None = None) -> Column:
     ):
         fake = replace(fake, mask=_unissued_mask(fake.form, mask))
     return replace(column, form=str(_free_of(fake, distinct, rows, integral)))
+
+
+def _named_form(column: Column, numeric: bool) -> str:
+    """Return the form that is declared, that was found in its values, or that its name says; empty
+    where a number cannot have it.
+    """
+    sign = name_sign(column.name)
+    named = (
+        column.form
+        or (column.evidence.form if column.evidence is not None else "")
+        or (sign.form if sign is not None else "")
+    )
+    refused = numeric and not column.form and named and not _is_number(FORMS[named])
+    return "" if refused else named
 
 
 def fake_values(

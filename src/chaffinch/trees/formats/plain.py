@@ -226,18 +226,27 @@ def _tree(data: Any, shape: tuple[int, int] | None) -> Tree:
         variance,
         data["single"],
     )
-    if not np.array_equal(feature < 0, left_child < 0):
+    _check_tree(tree)
+    return tree
+
+
+def _check_tree(tree: Tree) -> None:
+    """Raise where the numbers of nodes contradict each other."""
+    if not np.array_equal(tree.feature < 0, tree.left_child < 0):
         raise InputError("Leaves have the feature -1, and splits have another.")
-    if fewest is not None and ((fewest < 0).any() or counts is None or (fewest > counts).any()):
+    if tree.fewest is not None and (
+        (tree.fewest < 0).any() or tree.counts is None or (tree.fewest > tree.counts).any()
+    ):
         raise InputError("The fewest records cannot be more than the counts.")
-    if variance is not None and (variance < 0).any():
+    if tree.variance is not None and (tree.variance < 0).any():
         raise InputError("A variance cannot be negative.")
-    if bounds is not None and ((bounds < 0).any() or (bounds[:, 0] > bounds[:, 1]).any()):
+    if tree.bounds is not None and (
+        (tree.bounds < 0).any() or (tree.bounds[:, 0] > tree.bounds[:, 1]).any()
+    ):
         raise InputError("The bounds of a number of records must be the fewest and the most.")
-    for numbers in (counts, samples):
+    for numbers in (tree.counts, tree.samples):
         if numbers is not None:
             _check_sums(tree, numbers)
-    return tree
 
 
 def _truths(flags: Any, n: int) -> NDArray[np.bool_]:
