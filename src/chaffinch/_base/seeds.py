@@ -29,7 +29,7 @@ def generator(seed: Seed = None) -> np.random.Generator:
 
 
 def seed_sequence(seed: Seed = None) -> np.random.SeedSequence:
-    """Return a SeedSequence from which independent streams can be told apart by number.
+    """Return a SeedSequence from which independent streams are distinguished by number.
 
     A Generator gives one number of its own as entropy, so two calls with it differ.
     """

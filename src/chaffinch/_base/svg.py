@@ -164,7 +164,7 @@ SERIES = (
     ("#9B4580", "cross"),
     ("#1b1b1b", "bar"),
 )
-"""Okabe and Ito's colours (the purple darkened), told apart by all; each has a shape of its own too."""
+"""Okabe and Ito's colours (the purple darkened), distinguishable by all; each has a shape of its own too."""
 
 Colour = tuple[int, int, int]
 

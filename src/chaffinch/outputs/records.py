@@ -52,7 +52,7 @@ class CodedRecords:
 class TableCoder:
     """The columns of a table as codes of a domain's columns, each worked out once.
 
-    Where the table's own codes tell values apart (categories, none of them pooled), they are looked up; codes of numbers may stand for
+    Where the table's own codes distinguish values (categories, none of them pooled), they are looked up; codes of numbers may stand for
     bins, so numbers are matched with levels.
     """
 

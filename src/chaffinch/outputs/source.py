@@ -329,7 +329,6 @@ def _is_document(path: Path) -> bool:
 
 
 def _recipes_by_name(recipes: AnyPath | None) -> dict[str, Mapping[str, Any]]:
-    """Recipes in a file, by their names."""
     if recipes is None:
         return {}
     entries = read_document(recipes).get("outputs")

@@ -62,7 +62,7 @@ from math import exp, expm1, inf, isfinite, log, log1p, pi, sqrt
 from .._base.errors import InputError
 
 STEPS = 80
-"""Halvings of a bracket: more than a double can tell apart."""
+"""Halvings of a bracket: more than a double can distinguish."""
 UP = 1 + 1e-12
 """More than the rounding errors of one conversion, relative."""
 

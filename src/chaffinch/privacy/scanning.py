@@ -13,7 +13,7 @@ Privacy: the rows that are kept are those that `keep_rows` keeps of the whole fi
 in the order of the file, since the part is a function of the person's id alone, and ids that are one person to `keep_rows` have one hash. Whether a row is
 kept depends on the rows of its own person before it, all of which are in its part: who else is there has no say. A row that is not among the first
 `most` of its person in its batch is not among the first `most` of the file either: leaving it out before it is dealt changes nothing, and bounds what
-one person with very many rows can put into a part. No hash decides who is who: two persons whose hashes are equal are in one part, and told apart by
+one person with very many rows can put into a part. No hash decides who is who: two persons whose hashes are equal are in one part, and distinguished by
 their ids.
 """
 
@@ -318,7 +318,7 @@ def _parts_of(ids: pa.Array, salt: bytes) -> NDArray[np.int64]:
     values = ids.to_pylist()
     if is_bytes(ids.type):
         values = [None if word is None else word.strip() for word in values]
-    # Python's hash of bytes is keyed anew in each process; 0.0 and -0.0 have one, and who is told apart hangs on no hash.
+    # Python's hash of bytes is keyed anew in each process; 0.0 and -0.0 have one, and who is distinguished depends on no hash.
     return np.fromiter(
         (hash((salt, value)) % PARTS for value in values), dtype=np.int64, count=len(values)
     )

@@ -1,6 +1,6 @@
 """Charts that several pages draw: lines through points on two axes, points with names on a plane, and heat maps of relations between columns.
 
-Lines are told apart by colour, dashes and shape.
+Lines differ in colour, dashes and shape.
 """
 
 from __future__ import annotations

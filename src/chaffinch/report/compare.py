@@ -776,7 +776,6 @@ def findings_of(report: ReportResult) -> dict[tuple[object, ...], Finding]:
 
 
 def _shared_findings(reports: Sequence[ReportResult]) -> list[tuple[Finding, ...]]:
-    """Return the findings that all reports have."""
     first, *others = [findings_of(report) for report in reports]
     return [
         (finding, *(findings[key] for findings in others))

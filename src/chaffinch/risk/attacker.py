@@ -7,7 +7,7 @@ results, pages, comparisons and `--help`:
     ATTACKERS.register(Attacker(name="same_age", score=lambda case: Scores(...), title="Same age", sentence="...", definition="..."))
 
 One that has an `attack` guesses a sensitive column from keys. One that has a `score` is a memorisation test: it says of each person how well the released
-table fits to them, and needs no keys. One that has a `learner` tells members from others by shadow modelling, one with `separate` tells apart the runs of
+table fits to them, and needs no keys. One that has a `learner` tells members from others by shadow modelling, one with `separate` distinguishes the runs of
 a private method on neighbouring tables, and one with none of these evolves datasets from published outputs. `plan_attackers` says who can be run with what is there, and of the others why not.
 """
 

@@ -575,7 +575,7 @@ def auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float | Non
     """Return the chance that a record of the class scores above one outside it, ties half; None
     where one kind is absent.
 
-    1 tells them apart, 0.5 is a guess.
+    1 distinguishes them, 0.5 is a guess.
 
     Examples
     --------

@@ -245,7 +245,7 @@ class FittedModel:
         key = made_up_key(root)
 
         def draw_batch(first_row: int) -> Table:
-            # Streams are told apart by the number of their batch, as SeedSequence.spawn would.
+            # Streams are distinguished by the number of their batch, as SeedSequence.spawn would.
             stream = np.random.SeedSequence(
                 root.entropy, spawn_key=(*root.spawn_key, first_row // size)
             )

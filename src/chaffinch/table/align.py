@@ -66,7 +66,11 @@ def align(
         if rows.n_rows != UNKNOWN:
             enough_rows(f"The {name} table", rows.n_rows)
     columns = schema.modelled
-    if all(_same_codes(rows.schema, columns) for rows in opened):
+    # Tables drawn from a model of the original have its very columns.
+    if all(
+        rows.schema.names and all(rows.schema[c.name].codec is c.codec for c in columns)
+        for rows in opened
+    ):
         return tuple(_of_columns(rows, columns) for rows in (original, *opened))
     unseen, sizes = [], []
     for rows, name in zip(opened, names, strict=False):
@@ -102,11 +106,6 @@ def _check_same_columns(original: Schema, other: Rows, name: str) -> None:
         raise InputError(
             f"The {name} table has columns that the original lacks: {join_names(extra)}. Drop them, or add them there."
         )
-
-
-def _same_codes(schema: Schema, columns: Sequence[Column]) -> bool:
-    """Return whether a schema has these very columns, as that of a table drawn from a model of the original has."""
-    return bool(schema.names) and all(schema[c.name].codec is c.codec for c in columns)
 
 
 def _of_columns(rows: Rows, columns: Sequence[Column]) -> Rows:

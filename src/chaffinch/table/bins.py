@@ -175,7 +175,13 @@ def _find_point_masses(
         return np.array(sorted(column.atoms), dtype=np.int64 if integral else np.float64)
     if column.binning != "quantile":
         return values[:0]
-    if len(values) <= max(column.bins, _level_count(column, values, counts)):
+    # Without a declared number of bins up to 150 values with a thousand records each are levels.
+    is_grown = (
+        column.bins == Column.bins
+        and len(values) <= GROWN_LEVELS
+        and float(counts.sum()) >= RECORDS_EACH * len(values)
+    )
+    if is_grown or len(values) <= column.bins:
         return values[counts >= THRESHOLD]
     order = np.argsort(-counts, kind="stable")
     remaining, taken = float(counts.sum()), 0
@@ -186,18 +192,6 @@ def _find_point_masses(
         remaining -= heaviest
         taken += 1
     return np.sort(values[order[:taken]])
-
-
-def _level_count(column: Column, values: Numbers, counts: Counts) -> int:
-    """The number of levels: without a declared one, one for each of up to 150 values with a
-    thousand records each.
-    """
-    bears = (
-        column.bins == Column.bins
-        and len(values) <= GROWN_LEVELS
-        and float(counts.sum()) >= RECORDS_EACH * len(values)
-    )
-    return len(values) if bears else column.bins
 
 
 def _marks(values: Numbers, counts: Counts) -> Numbers:

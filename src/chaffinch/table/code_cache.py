@@ -110,7 +110,7 @@ class CodeLayout:
 
     @cached_property
     def digest(self) -> str:
-        """What tells codes of other schemas apart: a digest of the codecs."""
+        """What distinguishes codes of other schemas: a digest of the codecs."""
         digest = hashlib.sha256()
         for column in self.columns:
             _digest(digest, (column.name, column.fitted_codec.form, column.fitted_codec))

@@ -734,7 +734,7 @@ class NumberList:
             ends += [int(end) for cut in cuts for end in (cut[0], cut[-1])]
         if (
             not ends or max(map(abs, ends)) >= 1 << 52
-        ):  # beyond, numbers are not told apart as floats
+        ):  # beyond, numbers are not distinguished as floats
             return cls(domain, 0, 0)
         low, high = min(ends) - 1, max(ends) + 1
         low = 0 if low > 0 and high < MOST_LISTED else low  # then the numbers are their own places

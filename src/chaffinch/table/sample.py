@@ -164,7 +164,7 @@ def hashes_of_persons(ids: pa.Array | pa.ChunkedArray, start: int, key: int) -> 
 def hashes_of_values(table: Table, key: int) -> Hashes:
     """Return a hash of the values of each row, of all modelled columns: equal where all values are.
 
-    Tables must share a schema. Levels are told apart by their codes, those that share the code
+    Tables must share a schema. Levels are distinguished by their codes, those that share the code
     `(other)` by their words, numbers by value.
     """
     out = np.full(table.n_rows, _seed(key, "values"))

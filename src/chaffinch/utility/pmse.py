@@ -232,7 +232,7 @@ def _one_hot(codes: NDArray[np.uint32], sizes: Sequence[int]) -> Any:
 
 
 def _rank(features: Any) -> int:
-    """Return how many effects the records can tell apart: columns that say the same count once (education, its number)."""
+    """Return how many effects the records can distinguish: columns that say the same count once (education, its number)."""
     gram = (features.T @ features).toarray()
     sums = features.sum(axis=0)
     centred = gram - np.outer(sums, sums) / features.shape[0]

@@ -103,7 +103,7 @@ class Guard:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie: cookies of one computer are shared by all ports, so the token tells pages apart."""
+        """The name of the cookie: cookies of one computer are shared by all ports, so the token distinguishes pages."""
         return f"chaffinch-{hashlib.sha256(self.keys.token.encode()).hexdigest()[:8]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -351,7 +351,7 @@ class RocSpec(OutputSpec):
         return estimates
 
     def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
-        """Return that there is nothing to tell apart."""
+        """Return that there is nothing to distinguish."""
         return "all its records have the label there, or none has"
 
     def contradiction(self, domain: OutputDomain) -> str | None:

@@ -177,7 +177,6 @@ class RankSpec(GroupTest):
         return self.crossing(domain).size * len(domain[self.variable].values)
 
     def _values_by_group(self, domain: OutputDomain) -> CrossClassification:
-        """Each value of the column in each group."""
         if self.variable in self.by:
             raise self.fault(f" cannot rank column '{self.variable}' by itself.")
         return values_by_group(self.variable, self.crossing(domain), domain)

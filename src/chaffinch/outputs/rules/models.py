@@ -41,9 +41,9 @@ MAX_CELLS = 3_000
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The patterns of covariates that a model can tell apart: the columns that make them, and the one of each record, from 0 without gaps.
+    """The patterns of covariates that a model can distinguish: the columns that make them, and the one of each record, from 0 without gaps.
 
-    `parameters` are the independent ones, as far as they tell patterns apart.
+    `parameters` are the independent ones, as far as they distinguish patterns.
     """
 
     columns: tuple[int, ...]
@@ -75,7 +75,7 @@ class FittedModel:
 
     @cached_property
     def groups(self) -> list[_Group]:
-        """The groups of people that coefficients tell apart, by term."""
+        """The groups of people that coefficients distinguish, by term."""
         return _groups(self.formula.source_terms, self.fields, self.records)
 
     @property

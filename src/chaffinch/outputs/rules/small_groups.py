@@ -86,7 +86,6 @@ def _connected_parts(atoms: Atoms) -> list[Ints]:
 
 
 def _search_part(atoms: Atoms, threshold: int, work: int, max_groups: int) -> GroupSearch:
-    """The groups of one part."""
     small = (atoms.people > 0) & (atoms.people < threshold)
     if not small.any():
         return GroupSearch([], True, 0)

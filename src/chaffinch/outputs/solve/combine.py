@@ -39,9 +39,9 @@ DRAWS = 4
 MOST_DRAWS = 65_536
 MOST_LEVELS = 6
 MANY = 4
-"""Levels from which on records are told apart while lists are paired: so many moves would nearly always have one in common."""
+"""Levels from which on records are distinguished while lists are paired: so many moves would nearly always have one in common."""
 MASK_WORDS = 16
-"""Words of 64 bits by which records are told apart."""
+"""Words of 64 bits by which records are distinguished."""
 MOST_AXES = 24
 """Directions in which moves are too coarse, beyond which lists take long and sums of a few moves are hardly smaller than single ones."""
 MOST_NUMBERS = 400

@@ -447,7 +447,7 @@ def sums_from_scratch(p, codes, counts, multipliers, sums):  # type: ignore[no-u
 
 @jit
 def gather_entries(p, s, keys, i, equations, x, seen):  # type: ignore[no-untyped-def]
-    """Write a record's terms, those of the same equation added up; return how many equations. `seen` tells records apart."""
+    """Write a record's terms, those of the same equation added up; return how many equations. `seen` distinguishes records."""
     m = 0
     first = p.ints[p.system + SYSTEM * s + BLOCKS]
     for b in range(first, p.ints[p.system + SYSTEM * s + BLOCKS_END]):

@@ -251,7 +251,7 @@ def couple(
 
 
 def way(queries: Sequence[Query], member: bool) -> tuple[bool, int]:
-    """Return what tells apart the ways that runs took: the table, what it was asked, and which candidates were chosen."""
+    """Return what distinguishes the ways that runs took: the table, what it was asked, and which candidates were chosen."""
     chosen = repr([query.answer for query in queries if query.chooses]).encode()
     return member, zlib.crc32(b"\0".join(query.question for query in queries), zlib.crc32(chosen))
 

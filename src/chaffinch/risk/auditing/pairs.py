@@ -1,4 +1,4 @@
-"""Neighbouring tables to tell apart: tables made so that one record shows as much as it can, and tables as users have them.
+"""Neighbouring tables to distinguish: tables made so that one record shows as much as it can, and tables as users have them.
 
 Every pair is two lists of rows of one base table with a public schema. They are neighbours in the sense of the claim that is audited
 (`privacy.relation`): a pair under another relation refutes nothing. That is checked when a pair is made, on the codes.

@@ -71,7 +71,7 @@ class Watched(Generator):
     """A generator that never fails: an error is an answer, and so is any number of rows.
 
     Codes are cut to the rows that were asked for, or filled up with the code of an unknown value, which matches nothing. Both tables of a
-    pair have the grid of the base table: what a promise is about is told apart on one grid.
+    pair have the grid of the base table: what a guarantee is about is distinguished on one grid.
     """
 
     grid: Grid = "population"

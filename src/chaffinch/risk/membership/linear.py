@@ -112,7 +112,7 @@ class Linear(CrossFitLearner):
 def _distinct(x: Singles, columns: Ints) -> tuple[Ints, Ints, Floats]:
     """Return the first of each set of equal columns among some of x, which of these every one of them equals, and how many do.
 
-    Subsets of columns that never tell two rows apart have equal counts throughout: half of all, on many tables.
+    Subsets of columns that never distinguish two rows have equal counts throughout: half of all, on many tables.
     """
     _, first, copy_of, copies = np.unique(
         _hashes(x)[columns], return_index=True, return_inverse=True, return_counts=True

@@ -45,7 +45,7 @@ class LabelledScores:
             raise InputError(
                 "Trials must be of members and of others: one kind is absent. Draw more shadows."
             )
-        # Any numbers tell shadows apart; sums by shadow want them without gaps.
+        # Any numbers distinguish shadows; sums by shadow want them without gaps.
         object.__setattr__(self, "shadow", np.unique(self.shadow, return_inverse=True)[1])
         if self.target is not None:
             object.__setattr__(self, "target", np.unique(self.target, return_inverse=True)[1])
@@ -105,7 +105,7 @@ class Rates:
     Parameters
     ----------
     auc, auc_interval
-        The chance that a member scores above another, ties half: 1 tells them apart, 0.5 is a guess.
+        The chance that a member scores above another, ties half: 1 distinguishes them, 0.5 is a guess.
     at_fpr
         True positives at given false positive levels.
     advantage, advantage_interval

@@ -69,7 +69,7 @@ class AttackPopulation:
 
     @cached_property
     def records(self) -> NDArray[Any]:
-        """What tells records apart, (records, columns): a number for each distinct value, or the codes."""
+        """What distinguishes records, (records, columns): a number for each distinct value, or the codes."""
         return _records(self.table, self.equal)
 
     @property

@@ -14,7 +14,7 @@ from itertools import pairwise
 from ..._base.svg import Drawing, box, canvas, element, text
 from .network import Network
 
-# Okabe and Ito's colours, told apart also by those who see red and green alike; the shape of the border tells them too.
+# Okabe and Ito's colours, distinguishable also by those who see red and green alike; the shape of the border tells them too.
 COLOURS = {"label": ("#E69F00", ""), "sensitive": ("#56B4E9", "6 3"), "other": ("#9BD3B8", "")}
 
 HEIGHT, GAP_Y, MARGIN, PER_CHARACTER, WAY, LEGEND = 30, 74, 24, 7.4, 8.0, 560.0

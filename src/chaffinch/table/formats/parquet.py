@@ -57,8 +57,9 @@ def _open(path: Path, options: ReadOptions) -> Source:
             *coded,
             *(name for name in text_columns if name in wanted and columns is not None),
         ]
+        batch_rows = min(BATCH_ROWS, max(BATCH_CELLS // max(len(wanted), 1), LEAST_ROWS))
         yield from _file(path, dictionaries).iter_batches(
-            _batch_rows(len(wanted)), columns=None if columns is None else list(columns)
+            batch_rows, columns=None if columns is None else list(columns)
         )
 
     def head(n_rows: int) -> Iterator[pa.RecordBatch]:
@@ -78,13 +79,6 @@ def _file(path: Path, dictionaries: Sequence[str]) -> Any:
     return pq.ParquetFile(
         path, read_dictionary=list(dictionaries), pre_buffer=False, buffer_size=BUFFER_BYTES
     )
-
-
-def _batch_rows(n_columns: int) -> int:
-    """Return the rows of a batch: fewer where there are many columns, so that a batch has some four
-    million cells.
-    """
-    return min(BATCH_ROWS, max(BATCH_CELLS // max(n_columns, 1), LEAST_ROWS))
 
 
 def _shape(path: Path, options: ReadOptions) -> tuple[int, int]:

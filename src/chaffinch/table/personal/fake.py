@@ -44,7 +44,7 @@ MOST_SIGNS = 60
 """Longer codes have no mask."""
 
 MOST_NUMBERED = 1 << 62
-"""Values that a mask tells apart by number; the slots beyond are filled at random."""
+"""Values that a mask distinguishes by number; the slots beyond are filled at random."""
 
 SYLLABLES = ("", "zoq", "wyx", "qub", "xev", "jaq", "zuvq", "qexo", "vyjz", "qwozx")
 """What is put into made-up words so that none of them is an original one; empty where none is
@@ -94,7 +94,8 @@ class FakeForm:
         """The place of the mask whose sign makes the check fail; None where there is no check."""
         if self.mask is None or self.form is None or self.form.check is None or self.form.unissued:
             return None
-        return _position_in_mask(self.mask, self.form.check_at)
+        signs = [i for i, signs in enumerate(self.mask.places) if signs not in " .-/"]
+        return signs[self.form.check_at]
 
     def spell(self, numbers: Sequence[int], rng: np.random.Generator) -> list[str]:
         """Return the value of each number."""
@@ -554,12 +555,6 @@ def _with_syllable(word: str, syllable: str) -> str:
     'Arvelzoq Corander'
     """
     return re.sub(r"^[^\W\d_]+", lambda match: match[0] + syllable, word)
-
-
-def _position_in_mask(mask: Mask, compact_place: int) -> int:
-    """The place of a mask at which a sign of the compacted value stands."""
-    signs = [i for i, signs in enumerate(mask.places) if signs not in " .-/"]
-    return signs[compact_place]
 
 
 def _unissued_mask(form: Form, mask: Mask) -> Mask:

@@ -99,7 +99,7 @@ class CoverLaw:
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """Records that no tree so far tells apart: their ranges (cells x columns), margins, what the round adds, and how many they are."""
+    """Records that no tree so far distinguishes: their ranges (cells x columns), margins, what the round adds, and how many they are."""
 
     low: Floats
     high: Floats
@@ -138,7 +138,7 @@ def counted_trees(
     columns = _used_columns(trees)
     start = cells = _everybody(len(columns), law)
     out: list[Tree] = []
-    reason, complete = "", True  # whether the cells tell all trees so far apart
+    reason, complete = "", True  # whether the cells distinguish all trees so far
     for number, (tree, cover) in enumerate(zip(trees, covers, strict=True)):
         if number and law.rounds[number] != law.rounds[number - 1]:
             if not law.sums:
@@ -226,7 +226,7 @@ def _split_cells(
     value: Floats,
     output: int,
 ) -> _Cells:
-    """The cells with the leaves of one more tree told apart; those that must be empty are left out."""
+    """The cells with the leaves of one more tree distinguished; those that must be empty are left out."""
     low, high = pairs
     possible = high > 0
     cell, leaf = (indices[possible] for indices in met)

@@ -39,7 +39,7 @@ VERDICTS = {
 
 
 def state_words(job: Job) -> str:
-    """Return how a run stands: a check that came to an end by the verdicts on its outputs, since its exit code does not tell them apart."""
+    """Return how a run stands: a check that came to an end by the verdicts on its outputs, since its exit code does not distinguish them."""
     state = job.state
     if job.kind != "check" or not state.has_result:
         return LABELS[state]

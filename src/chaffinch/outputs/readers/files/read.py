@@ -67,7 +67,7 @@ MOST_LINE = 20_000
 MANY_NUMBERS = 10
 """Numbers of a command from which on it holds data."""
 MOST_WORK = 2_000_000_000
-"""Sum of the squared lengths of lines: what the rows of a table drawn in text may take to be told apart."""
+"""Sum of the squared lengths of lines: what the rows of a table drawn in text may take to be distinguished."""
 MOST_OUTPUTS = 1_000
 """Outputs in one file."""
 MOST_IN_ALL = 5_000
