@@ -100,7 +100,8 @@ class CheckInputs:
     @property
     def output_set(self) -> OutputSet:
         """The outputs and those released already, over the columns that some output is about."""
-        known = columns_of_data(self.data)
+        data = self.data
+        known = () if isinstance(data, np.ndarray) else TableCoder.from_table(data).table.columns
         return OutputSet.over_columns(
             self.recipes, self.released, self.settings, self.threshold, known=known
         )
@@ -111,11 +112,6 @@ class CheckInputs:
         codes = codes_of_records(outputs.recipes.fields, self.data, self.recipes.fields)
         fields = outputs.recipes.fields.counted(codes)
         return replace(outputs, recipes=replace(outputs.recipes, fields=fields)), codes
-
-
-def columns_of_data(data: Table | TableCoder | Codes) -> tuple[str, ...]:
-    """Return the names of all columns of the records; none for codes."""
-    return () if isinstance(data, np.ndarray) else tuple(TableCoder.from_table(data).table.columns)
 
 
 def codes_of_records(

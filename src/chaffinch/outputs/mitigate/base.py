@@ -99,13 +99,8 @@ class RuleTrial:
 
     def judge(self, recipe: OutputSpec) -> RuleReport:
         """Return what the rules say with a recipe in the place of the output of its name."""
-        return self.report(self.with_form(recipe) if self.together else [recipe])
-
-    def with_form(self, recipe: OutputSpec) -> tuple[OutputSpec, ...]:
-        """Return all outputs with one in the place of that of its name."""
-        return tuple(
-            recipe if output.name == recipe.name else output for output in self.outputs.outputs
-        )
+        outputs = self.outputs.outputs if self.together else (recipe,)
+        return self.report([recipe if output.name == recipe.name else output for output in outputs])
 
     def recipe_of(self, output: OutputSpec) -> OutputSpec:
         """Return an output without its numbers, with how they are printed."""

@@ -75,14 +75,9 @@ def _forms(
     description = f"{len(names)} of {len(cells.names)} {type(output).unit_noun}s withheld"
     if added:
         description += f", {len(added)} of them so that the others cannot be worked out"
-    yield MitigatedForm(withhold_cells(output, trial, names), description)
-
-
-def withhold_cells(output: OutputSpec, trial: RuleTrial, names: list[str]) -> OutputSpec:
-    """Return the recipe with cells withheld by name, all by the same sign."""
-    return trial.recipe_of(output).changed(
-        drop=("threshold", "bands", "suppressed_zeros"), withheld=names
-    )
+    # By name, all by the same sign.
+    rules = ("threshold", "bands", "suppressed_zeros")
+    yield MitigatedForm(trial.recipe_of(output).changed(drop=rules, withheld=names), description)
 
 
 def _recipe_for_reader(output: OutputSpec, trial: RuleTrial, names: list[str]) -> OutputSpec:

@@ -237,16 +237,12 @@ def cells_within(fine: CellCounts, coarse: CellCounts) -> tuple[Ints, Mask]:
     for position in {**others, **groups}:
         unions = (unions[:, None] & is_union[position]).ravel()
     coarse_cells = np.zeros(1, dtype=np.int64)
-    strides = dict(zip(others, _strides(coarse.shape), strict=True))
+    strides = {p: int(np.prod(coarse.shape[k + 1 :])) for k, p in enumerate(others)}
     for position in {**groups, **others}:
         shift = np.maximum(maps[position], 0) * strides.get(position, 0)
         coarse_cells = (coarse_cells[:, None] + shift).ravel()
         inside = (inside[:, None] & (maps[position] >= 0)).ravel()
     return np.where(inside, coarse_cells, -1), unions
-
-
-def _strides(shape: tuple[int, ...]) -> list[int]:
-    return [int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape))]
 
 
 def _shared_levels(table: CellCounts, other: CellCounts) -> dict[int, Mask]:

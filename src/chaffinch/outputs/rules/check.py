@@ -42,15 +42,16 @@ def check_rules(
     # Matrices of a few hundred cells, on which threads wait more than they work.
     with one_blas_thread():
         new, old = (
-            [_with_printing(output, domain) for output in specs]
+            [
+                # Without any numbers where they are not all there.
+                output.with_printing(domain)
+                if output.has_numbers
+                else output.without_numbers(domain)
+                for output in specs
+            ]
             for specs in (outputs.outputs, before)
         )
         return _report(new, old, outputs.fields, codes, policy)
-
-
-def _with_printing(output: OutputSpec, domain: OutputDomain) -> OutputSpec:
-    """The output with what its numbers say of how they are printed; without any where they are not all there."""
-    return output.with_printing(domain) if output.has_numbers else output.without_numbers(domain)
 
 
 def check_entries(
