@@ -115,8 +115,3 @@ def test_other_bad_subsets() -> None:
         key_subsets("aba", (1, 2))
     with pytest.raises(InputError, match="most must be at least 1"):
         key_subsets("abc", (1, 2), max_subsets=0)
-
-
-def test_reprs_hold_no_small_count() -> None:
-    cells = KeyCells.from_codes(*[np.zeros(3, dtype=np.int64)] * 4, n_classes=1)
-    assert repr(cells) == "KeyCells(cells: <10, classes: <10)"

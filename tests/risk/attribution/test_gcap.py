@@ -317,7 +317,6 @@ def test_no_source_rows() -> None:
     assert result.mean_score is None
     assert result.vote_accuracy is None
     assert result.reason == "there are no source rows"
-    assert repr(result) == "Gcap(not applicable because there are no source rows)"
 
 
 def test_no_people() -> None:
@@ -421,12 +420,6 @@ def test_memory_is_bounded_where_no_keys_agree(search: str) -> None:
     assert len(stages) > 1
     assert all(0 < share <= 1 for _, share in stages)
     assert stages[-1][1] == 1
-
-
-def test_repr_shows_no_person() -> None:
-    keys, values = np.arange(5)[:, None], np.arange(5)
-    shown = repr(gcap(keys, values, keys, values, n_levels=5))
-    assert shown == "Gcap(people: <10, mean score 1, vote accuracy 1)"
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,6 @@ from chaffinch.risk.attribution.tcap import CONVENTIONS, tcap_of
 from chaffinch.table.codes import Codes
 from chaffinch.table.compare.classes import KeySpace
 
-from .test_cap import V1, hand
-
 
 def test_tau_is_met_by_equal_shares() -> None:
     """7 of 10 meets 0.7, and not 0.7 and a little."""
@@ -34,10 +32,6 @@ def test_tau_is_met_by_equal_shares() -> None:
         found = match(keys, values, keys, values)
         assert found.right_at(k / 10)[0]
         assert not found.right_at(k / 10 + 1e-9)[0]
-
-
-def test_repr_holds_no_small_count() -> None:
-    assert repr(match(*hand(V1))) == "Match(people: <10, with a source row of the same keys: <10)"
 
 
 SIZES = {"a": 3, "b": 4, "s": 2}
@@ -140,9 +134,3 @@ def test_sides_are_added_up():
     assert KeySpace.from_tables(list(both.codes)).n_keys == 2
     with pytest.raises(InputError, match="Unknown column 'q'"):
         one.summed_to(["q"])
-
-
-def test_nothing_of_the_rows_shows():
-    (one,) = count_keys({"a": np.array([0, 1])}, ("a",))
-    assert repr(one) == "KeyCounts(a: <10)"
-    assert repr(WholeCounts({("x", "a"): one}, {"x": 20})) == "WholeCounts(x 20)"

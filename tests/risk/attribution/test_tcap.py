@@ -304,15 +304,6 @@ def test_a_hundred_thousand_levels() -> None:
     assert {one.value for one in found.values()} == {0.5}
 
 
-def test_small_counts_are_masked() -> None:
-    one = tcap(*hand("A:1 A:2 | A:1"))
-    assert repr(one) == "Tcap(0.5, convention: matched_rows, tau: 1, matched: <10)"
-    assert repr(one.cells) == "TcapCells(classes: <10, people: <10)"
-    assert repr(tcap(*hand("A:1 | B:1"), convention="matched")).startswith(
-        "Tcap(not applicable because no person's keys"
-    )
-
-
 def test_errors() -> None:
     found = match(*hand("A:1 | A:1"))
     with pytest.raises(

@@ -125,14 +125,6 @@ def test_nothing_to_say_is_said() -> None:
         count_isolations(case, 1)
 
 
-def test_a_repr_holds_no_value(rng: np.random.Generator) -> None:
-    table = distinct_people(40, rng)
-    assert (
-        repr(predicates_of_columns(case_of(table, table, table), 2, max_predicates=4))
-        == "Predicates(<10 of 2 conditions)"
-    )
-
-
 def test_the_only_row_of_a_range_is_found_as_by_looking_at_every_row(
     rng: np.random.Generator,
 ) -> None:

@@ -53,9 +53,6 @@ class AttackSide:
     codes: Mapping[str, Ints]
     n_rows: int
 
-    def __repr__(self) -> str:
-        return f"AttackSide({self.n_rows:,} rows x {len(self.codes)} columns)"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttackData:
@@ -230,9 +227,6 @@ class AttackData:
     def _with(self, name: str, table: Table, n_rows: int) -> AttackData:
         codes = {column: table.code(column).astype(np.int64) for column in self.grids}
         return replace(self, by_side={**self.by_side, name: AttackSide(codes, n_rows)})
-
-    def __repr__(self) -> str:
-        return f"AttackData({', '.join(f'{name} {side.n_rows:,}' for name, side in self.by_side.items())})"
 
 
 def side_names(synthetics: int, holdout: bool, model: bool = False) -> list[str]:

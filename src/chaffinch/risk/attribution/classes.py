@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ..._base.arrays import Ints
 from ..._base.checks import check_at_least
 from ..._base.errors import InputError, TooLargeError
-from ..._base.masking import masked_count
 from ..._base.seeds import Seed, generator
 from ...table.compare.classes import squeeze, zero_based
 
@@ -83,9 +82,6 @@ class KeyCells:
     def source_top(self) -> Ints:
         """The number of source rows with the most frequent value of each class; 0 where the class has none."""
         return top_of(self.cell_class, self.source, self.n_classes)
-
-    def __repr__(self) -> str:
-        return f"KeyCells(cells: {masked_count(len(self.people))}, classes: {masked_count(self.n_classes)})"
 
 
 def count_subsets(n_keys: int, sizes: tuple[int, int]) -> int:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ..._base.arrays import Ints
 from ..._base.checks import check_at_least
 from ..._base.errors import InputError, unknown_name
-from ..._base.masking import masked_count
 from ..._base.runtime import Progress, silent
 from ..attacker import ATTACKERS, Attacker
 from .attempt import AttackScores, answer_scores
@@ -71,11 +70,6 @@ class Gcap:
     def vote_accuracy(self) -> float | None:
         """The share of people whose value the vote guesses: 0 none, 1 all; less is safer."""
         return None if self.reason else float(self.correct.mean())
-
-    def __repr__(self) -> str:
-        if self.mean_score is None or self.vote_accuracy is None:
-            return f"Gcap(not applicable because {self.reason})"
-        return f"Gcap(people: {masked_count(len(self.value))}, mean score {self.mean_score:.4g}, vote accuracy {self.vote_accuracy:.4g})"
 
 
 def gcap(

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ..._base.arrays import Ints, Mask
 from ..._base.errors import InputError, unknown_name
-from ..._base.masking import masked_count
 from ...counts.marginal import Marginal, SparseCounts
 from ...stats.rates import Scores
 from ...table.compare.classes import Classes, Keys, KeySpace, squeeze, zero_based
@@ -130,9 +129,6 @@ class Match:
             cells.people_of_class[class_number],
             cells.people[filled],
         )
-
-    def __repr__(self) -> str:
-        return f"Match(people: {masked_count(self.n_people)}, with a source row of the same keys: {masked_count(int(self.matched.sum()))})"
 
 
 def match(
@@ -268,9 +264,6 @@ class KeyCounts:
             raise unknown_name("column", name, self.columns)
         return self.columns.index(name)
 
-    def __repr__(self) -> str:
-        return f"KeyCounts({' x '.join(self.columns)}: {masked_count(len(self.counts))})"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WholeCounts:
@@ -315,9 +308,6 @@ class WholeCounts:
             for (columns, _), cells in self.cells.items()
             if columns == side and name in cells.columns
         )
-
-    def __repr__(self) -> str:
-        return f"WholeCounts({', '.join(f'{side} {n:,}' for side, n in self.n_rows.items())})"
 
 
 def _of_tally(tally: SparseCounts, columns: Sequence[str]) -> KeyCounts:

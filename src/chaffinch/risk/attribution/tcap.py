@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.arrays import Floats, Ints
-from ..._base.masking import masked_count
 from ...stats.rates import ClassStatistic, Ratio, Scores
 from ...table.compare.classes import Keys
 from ..attacker import ATTACKERS, Attacker
@@ -75,9 +74,6 @@ class TcapCells:
         """What makes a value of people's classes and rights."""
         return ClassStatistic(self.weight, "zero" if self.zero else "dropped")
 
-    def __repr__(self) -> str:
-        return f"TcapCells(classes: {masked_count(len(self.weight))}, people: {masked_count(len(self.person_class))})"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tcap:
@@ -101,12 +97,6 @@ class Tcap:
     cells: TcapCells | None = None
     counted: float = 0.0
     n_people: int = 0
-
-    def __repr__(self) -> str:
-        shown = (
-            f"not applicable because {self.reason}" if self.value is None else f"{self.value:.4g}"
-        )
-        return f"Tcap({shown}, convention: {self.convention}, tau: {self.tau:g}, matched: {masked_count(self.n_matched)})"
 
 
 def weap(source_keys: Keys, source_sensitive: NDArray[Any]) -> Floats:

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from ..._base.arrays import Floats, Ints
 from ..._base.compiled import jit
-from ..._base.masking import masked_count
 from ..._base.runtime import thread_map
 from ..._base.seeds import child
 from ...stats.rates import Scores
@@ -202,11 +201,6 @@ class Distances:
         numerator, weight = np.zeros(self.n_people), np.zeros(self.n_people)
         numerator[self.people], weight[self.people] = numbers, 1.0
         return Scores(numerator, weight)
-
-    def __repr__(self) -> str:
-        return (
-            f"Distances(people: {masked_count(len(self.people))} of {masked_count(self.n_people)})"
-        )
 
 
 def distances_of(case: ReleaseCase) -> Distances:

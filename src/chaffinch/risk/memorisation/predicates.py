@@ -15,7 +15,6 @@ import numpy as np
 from ..._base.arrays import Ints
 from ..._base.compiled import jit
 from ..._base.errors import InputError
-from ..._base.masking import masked_count
 from ..._base.runtime import thread_count, thread_map
 from ...stats.rates import Scores
 from ..attacker import ATTACKERS, Attacker
@@ -52,9 +51,6 @@ class Predicates:
 
     def __len__(self) -> int:
         return len(self.columns)
-
-    def __repr__(self) -> str:
-        return f"Predicates({masked_count(len(self))} of {self.columns.shape[1]} conditions)"
 
     def take(self, which: Ints) -> Predicates:
         """Return some of the predicates."""

@@ -78,9 +78,6 @@ class ColumnValues:
             self.name, self.released, self.people[people], self.size, self.n_values, self.numbers
         )
 
-    def __repr__(self) -> str:
-        return f"ColumnValues({self.name}, released: {masked_count(len(self.released))}, people: {masked_count(len(self.people))})"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleaseCase(SharedWork):
