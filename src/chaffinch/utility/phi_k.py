@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 from numpy.polynomial import chebyshev
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .._base.arrays import Floats
 from .._base.checks import check_name
@@ -250,83 +250,6 @@ def _used_levels(
     return np.stack(
         [np.bincount(table[margin > 0], minlength=cells.n_tables) for table, margin in each], axis=1
     )
-
-
-def phi_k_of_counts(counts: ArrayLike, *, noise_correction: bool = True) -> float:
-    """Return phi_k of a two-way table of counts: 0 independent (or within noise), 1 if one column decides the other.
-
-    Chi-square is Pearson's over the rows and columns that hold records, with Yates' correction where these are two by two;
-    empty rows and columns belong to the shape. The pedestal is (r - 1)(c - 1) less the cells of expectation 0,
-    at least 0. All this as in the phik library. NaN for a table without records.
-
-    Examples
-    --------
-    >>> round(phi_k_of_counts([[40, 10], [10, 40]]), 4)
-    0.7845
-    """
-    table = np.asarray(counts, dtype=np.float64)
-    if table.ndim != 2 or min(table.shape) < 2:
-        raise InputError(
-            f"phi_k needs a table of at least two rows and two columns. Got shape {table.shape}."
-        )
-    if not (np.isfinite(table) & (table >= 0)).all():
-        raise InputError("phi_k needs counts: finite numbers of at least 0. Got others.")
-    r, c = table.shape
-    row, column = np.divmod(np.arange(r * c), c)
-    zeros = np.zeros(max(table.size, r, c), dtype=np.int64)
-    cells = ContingencyCells(zeros[: r * c], row, column, zeros[:r], zeros[:c], 1)
-    values = cells.phi_k(
-        table.reshape(1, -1), np.array([table.shape]), noise_correction=noise_correction
-    )
-    return float(values[0, 0])
-
-
-def phi_k_from_chi_square(
-    chi_square: ArrayLike, n: ArrayLike, shape: tuple[int, int], *, pedestal: ArrayLike = 0.0
-) -> Floats:
-    """Return phi_k of tables of one shape from their chi-squares, numbers of records and noise pedestals.
-
-    0 where chi-square does not exceed the pedestal, 1 from n (min(r, c) - 1) on, NaN without records.
-
-    Examples
-    --------
-    >>> phi_k_from_chi_square([0.0, 271.16068979654125, 9000.0], 1000, (10, 10)).round(6)
-    array([0. , 0.5, 1. ])
-    """
-    chi, records, noise = np.broadcast_arrays(
-        *(np.asarray(a, dtype=np.float64) for a in (chi_square, n, pedestal))
-    )
-    column = (-1, 1)
-    shapes = np.array([_check_shape(shape)])
-    return _look_up(
-        chi.reshape(column), records.reshape(column), shapes, noise.reshape(column)
-    ).reshape(chi.shape)
-
-
-def chi_square_from_phi_k(
-    phi_k: ArrayLike, n: float, shape: tuple[int, int], *, pedestal: float = 0.0
-) -> Floats:
-    """Return the chi-square that n records of a table of this shape have at phi_k: undoes `phi_k_from_chi_square`.
-
-    Examples
-    --------
-    >>> chi_square_from_phi_k([0.0, 0.5, 1.0], 1000, (10, 10)).round(2)
-    array([   0.  ,  271.16, 9000.  ])
-    """
-    r, c = _check_shape(shape)
-    rho = np.asarray(phi_k, dtype=np.float64)
-    if not ((rho >= 0) & (rho <= 1)).all():
-        raise InputError("phi_k lies between 0 and 1. Got a number outside.")
-    root = np.interp(np.arcsin(rho), _panels()[3], _curve(min(r, c), max(r, c)))
-    return pedestal + (n * (min(r, c) - 1) - pedestal) * root**2
-
-
-def _check_shape(shape: tuple[int, int]) -> tuple[int, int]:
-    if min(shape) < 2:
-        raise InputError(
-            f"phi_k needs at least two rows and two columns. Got {shape[0]} x {shape[1]}."
-        )
-    return shape
 
 
 def _look_up(chi: Floats, n: Floats, shapes: NDArray[np.int64], pedestal: Floats) -> Floats:
