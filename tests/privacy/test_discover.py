@@ -38,6 +38,7 @@ from chaffinch.privacy.mechanisms import gaussian_log_law, noise_of
 from chaffinch.privacy.prepare import open_cells, prepare
 from chaffinch.privacy.relation import PrivacyUnit
 from chaffinch.privacy.session import plan_budget, start_private_session
+from chaffinch.privacy.tallies import bound_counts, bound_grid
 from chaffinch.table import Column, Schema, schema_text
 
 PURE = Budget(1.0, 1e-6, "pure")
@@ -227,8 +228,13 @@ def test_levels_come_sorted_and_only_common_ones():
             stable_levels({"a": 1}, noise_of(1), UNITS[0], laplace(UNITS[0], 1.0), delta=delta)
 
 
+def bounds_of_numbers(numbers, noise, law, *, integral):
+    counts = bound_counts(numbers, bound_grid(integral))
+    return private_bounds(counts, noise, law, integral=integral, grid=None)
+
+
 def bounds_of(numbers, noise, unit):
-    return private_bounds(
+    return bounds_of_numbers(
         np.array(numbers, dtype=np.float64), noise, laplace(unit, 0.5), integral=False
     )
 
@@ -276,13 +282,15 @@ def test_bounds_hold_the_bulk_and_no_outlier():
             (1, 1, (1.0, 2.0)),
         ):
             numbers = np.append(rng.integers(low, high + 1, 100_000), [10**12, -(10**12)])
-            assert private_bounds(numbers, noise_of(2), laplace(unit, 1.0), integral=True) == wanted
+            assert (
+                bounds_of_numbers(numbers, noise_of(2), laplace(unit, 1.0), integral=True) == wanted
+            )
     numbers = np.append(rng.random(50_000) * 0.29 + 0.01, [np.inf, -np.inf])
-    assert private_bounds(numbers, noise_of(2), laplace(UNITS[0], 1.0), integral=False) == (
+    assert bounds_of_numbers(numbers, noise_of(2), laplace(UNITS[0], 1.0), integral=False) == (
         0.01,
         0.5,
     )
-    assert private_bounds(np.empty(0), noise_of(2), laplace(UNITS[0], 1.0), integral=True) == (
+    assert bounds_of_numbers(np.empty(0), noise_of(2), laplace(UNITS[0], 1.0), integral=True) == (
         0.0,
         1.0,
     )
@@ -292,7 +300,7 @@ def test_false_alarms_are_as_rare_as_stated():
     """No records, 400 seeds: wider bounds than none in about one of a hundred; 17 or more once in a million (binomial)."""
     for law in (NoiseLaw("laplace", 10.0), NoiseLaw("gaussian", 10.0)):
         alarms = sum(
-            private_bounds(np.empty(0), noise_of(seed), law, integral=True) != (0.0, 1.0)
+            bounds_of_numbers(np.empty(0), noise_of(seed), law, integral=True) != (0.0, 1.0)
             for seed in range(400)
         )
         assert alarms < 17

@@ -117,7 +117,7 @@ def test_what_breaks_a_rule(make, words):
 def test_costs_by_hand():
     assert charge(epsilon=0.5).cost("pure") == 0.5
     assert charge(epsilon=0.5).cost("zcdp") == 0.125  # 0.5^2 / 2
-    selection = charge(epsilon=0.5, rho=acc.selection_to_rho(0.5))
+    selection = charge(epsilon=0.5, rho=0.5**2 / 8)
     assert (selection.cost("pure"), selection.cost("zcdp")) == (0.5, 0.03125)
 
 

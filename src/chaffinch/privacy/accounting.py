@@ -136,23 +136,6 @@ def pure_to_rho(epsilon: float) -> float:
     return check_epsilon(epsilon) ** 2 / 2
 
 
-def selection_to_rho(epsilon: float) -> float:
-    """Return the rho of an exponential mechanism that is epsilon-private: epsilon^2 / 8 (Cesar and Rogers 2020).
-
-    It holds for the exponential mechanism, not for permute-and-flip, whose range is not bounded so: take `pure_to_rho` there.
-
-    Proof sketch, for either relation: the lemma in `pure_to_rho` with r = epsilon. With scores of sensitivity D and scale
-    2 D / epsilon, neighbours change the exponent of each candidate by at most epsilon / 2 either way, and the normaliser by one
-    factor common to all candidates. So Z lies in some interval of length epsilon (bounded range, Durfee and Rogers 2019).
-
-    Examples
-    --------
-    >>> selection_to_rho(1.0)
-    0.125
-    """
-    return check_epsilon(epsilon) ** 2 / 8
-
-
 def rho_to_epsilon(rho: float, delta: float) -> float:
     """Return the smallest epsilon for which rho-zCDP is known to imply (epsilon, delta)-privacy, rounded up; 0 for a rho of 0.
 
@@ -178,29 +161,6 @@ def rho_to_epsilon(rho: float, delta: float) -> float:
     low, high = min(sqrt(bits / rho / 2), expm1(bits / 2)), min(sqrt(bits / rho), expm1(bits))
     b = _root(slope, low, high)
     return max(0.0, rho * (1 + b) + (bits - log1p(b)) / b - log1p(1 / b)) * UP
-
-
-def rho_to_delta(rho: float, epsilon: float) -> float:
-    """Return the smallest delta for which rho-zCDP is known to imply (epsilon, delta)-privacy: at most 1; 0 for a rho of 0.
-
-    The same bound as in `rho_to_epsilon`. The logarithm of delta is convex in b = a - 1, with the derivative
-    (2b+1) rho - epsilon - log(1 + 1/b).
-
-    Examples
-    --------
-    >>> f"{rho_to_delta(0.5, 5.22153):.4g}"
-    '1e-06'
-    """
-    epsilon = check_epsilon(epsilon)
-    if rho == 0:
-        return 0.0
-    rho = check_epsilon(rho, "rho")
-
-    def slope(u: float) -> float:
-        return (2 * exp(u) + 1) * rho - epsilon - log1p(exp(-u))
-
-    b = exp(_root(slope, -700.0, log(max(1.0, (epsilon + 1) / (2 * rho)))))
-    return min(1.0, exp(min(0.0, b * ((1 + b) * rho - epsilon - log1p(1 / b)) - log1p(b))) * UP)
 
 
 @lru_cache(maxsize=4096)

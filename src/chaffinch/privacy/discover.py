@@ -32,7 +32,7 @@ from .ledger import Budget, Charge
 from .mechanisms import Noise
 from .prepare import CellParts, StoredCells
 from .relation import PrivacyUnit
-from .tallies import CellTallies, LevelCounts, LevelTally, RangeTally, bound_counts, bound_grid
+from .tallies import CellTallies, LevelCounts, LevelTally, RangeTally, bound_grid
 
 Word = TypeVar("Word", str, int, float)
 
@@ -193,14 +193,14 @@ def _in_order(counts: Mapping[Word, int] | LevelCounts) -> Iterable[tuple[Any, i
 
 
 def private_bounds(
-    numbers: NDArray[np.generic],
+    counts: NDArray[np.int64],
     noise: Noise,
     law: NoiseLaw,
     *,
     integral: bool,
-    grid: NDArray[np.float64] | None = None,
+    grid: NDArray[np.float64] | None,
 ) -> tuple[float, float]:
-    """Return a low and a high bound from a public grid, between which the bulk of numbers lies. Costs what noise of this law does.
+    """Return a low and a high bound from counts of numbers in the cells of a public grid, between which the bulk of them lies. Costs what noise of this law does.
 
     One noisy count for each cell of the grid (0 and 1, 2, 5 times powers of ten of both signs, unless another is given); bounds
     are the outer ends of the outermost cells that noise alone would reach once in a hundred tables. Without any: 0 to 1, or
@@ -211,24 +211,6 @@ def private_bounds(
 
     What is not promised: that no value lies outside. Those are clipped.
     """
-    return _bounds_of(
-        bound_counts(numbers, bound_grid(integral) if grid is None else grid),
-        noise,
-        law,
-        integral=integral,
-        grid=grid,
-    )
-
-
-def _bounds_of(
-    counts: NDArray[np.int64],
-    noise: Noise,
-    law: NoiseLaw,
-    *,
-    integral: bool,
-    grid: NDArray[np.float64] | None,
-) -> tuple[float, float]:
-    """The bounds that counts of cells speak for, once they have noise."""
     edges = bound_grid(integral) if grid is None else grid
     noisy = law.noisy(counts, noise)
     cutoff = _smallest(lambda t: len(counts) * law.tail(t) <= FALSE_ALARM)
@@ -454,7 +436,7 @@ def _with_bins(
         law = paid_law(discovery.bounds)
         tally = tallies.take(column.name)
         assert isinstance(tally, RangeTally)
-        bounds = _bounds_of(tally.counts, noise, law, integral=tally.integral, grid=tally.grid)
+        bounds = private_bounds(tally.counts, noise, law, integral=tally.integral, grid=tally.grid)
     if discovery.quantiles is None:
         return replace(column, bounds=bounds, binning="width")
     assert bounds is not None

@@ -16,11 +16,11 @@ from chaffinch.risk.auditing.ratios import (
     Bets,
     EveryGuess,
     Weights,
+    _tail,
     choose_ratio_test,
     information_terms,
     ratio_power,
     weighted_share,
-    weighted_tail,
 )
 
 EPSILON = Claim("epsilon", 1.0, 1.0)
@@ -57,7 +57,7 @@ def test_tails_against_all_outcomes(share):
             for rights in outcomes
             if sum(w * r for w, r in zip(weights, rights, strict=True)) >= score
         )
-        assert weighted_tail(score, counts, share) == pytest.approx(expected, abs=2e-12)
+        assert _tail(score, counts)(share) == pytest.approx(expected, abs=2e-12)
 
 
 @pytest.mark.parametrize("weight", [1, 5])

@@ -201,19 +201,6 @@ class Weights:
         return Outlook(power(claim, runs, guesses=many / runs, right=right, level=level), bound)
 
 
-def weighted_tail(score: int, counts: NDArray[np.int64], share: float) -> float:
-    """Return the probability that right guesses weigh `score` or more, if each of `counts[w]` guesses of weight w is right with `share`.
-
-    Examples
-    --------
-    Two guesses of weight 1 and one of weight 2: 3 or more are the last and one of the others, or all.
-
-    >>> round(weighted_tail(3, np.array([0, 2, 1]), 0.5), 6)  # 1/2 times 3/4
-    0.375
-    """
-    return _tail(score, counts)(share)
-
-
 def _tail(score: int, counts: NDArray[np.int64]) -> Callable[[float], float]:
     """The probability of a score or more, as a function of the share: by the characteristic function of the sum."""
     from scipy.fft import irfft, next_fast_len
