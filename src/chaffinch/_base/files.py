@@ -145,9 +145,8 @@ def replacing(
     """
     target = check_writable(path)
     check_free(target, overwrite=overwrite, paid=paid)
-    remove_files_left_behind(
-        target.parent, re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.part")
-    )
+    name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.part")
+    _remove_unheld(target.parent, name, files=True)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         try:
@@ -438,28 +437,35 @@ def mark_in_use(folder: Path) -> Iterator[None]:
 
 def remove_left_behind(parent: Path, prefix: str, suffix: str = "") -> None:
     """Remove the folders in `parent`, by the beginning and the end of their names, that processes of this user held and did not remove."""
+    name = re.compile(f"{re.escape(prefix)}.*{re.escape(suffix)}", re.DOTALL)
+    _remove_unheld(parent, name, files=False)
+
+
+def _remove_unheld(parent: Path, name: re.Pattern[str], *, files: bool) -> None:
+    """Remove the files or the folders in `parent`, by their names, that processes of this user held and did not remove; no file that was written a moment ago."""
     try:
         import fcntl
 
-        folders = [
-            path
-            for path in parent.iterdir()
-            if path.name.startswith(prefix) and path.name.endswith(suffix)
-        ]
+        paths = [path for path in parent.iterdir() if name.fullmatch(path.name)]
     except (ImportError, OSError):
         return
-    for folder in folders:
+    for path in paths:
         with contextlib.suppress(OSError):  # held, gone, not ours to open: left alone
-            info = folder.lstat()
-            if info.st_uid != os.getuid() or folder.is_symlink() or not folder.is_dir():
+            info = path.lstat()
+            kind_fits = stat.S_ISREG(info.st_mode) if files else stat.S_ISDIR(info.st_mode)
+            is_new = files and time.time() - info.st_mtime < MOMENT
+            if info.st_uid != os.getuid() or not kind_fits or is_new:
                 continue
-            handle = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            lock = path if files else path / LOCK
+            handle = os.open(lock, os.O_RDWR | os.O_NOFOLLOW)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.path.samestat(
-                    os.fstat(handle), os.lstat(folder / LOCK)
+                if files:
+                    path.unlink()
+                elif os.path.samestat(
+                    os.fstat(handle), os.lstat(lock)
                 ):  # else its holder took the file away before it let go
-                    shutil.rmtree(folder, ignore_errors=True)
+                    shutil.rmtree(path, ignore_errors=True)
             finally:
                 os.close(handle)
 
@@ -481,31 +487,6 @@ def held_file(path: Path, mode: int) -> Iterator[None]:
     finally:
         if handle >= 0:
             os.close(handle)
-
-
-def remove_files_left_behind(parent: Path, name: re.Pattern[str]) -> None:
-    """Remove the files in `parent`, by their names, that processes of this user held and did not remove; none that was written a moment ago."""
-    try:
-        import fcntl
-
-        files = [path for path in parent.iterdir() if name.fullmatch(path.name)]
-    except (ImportError, OSError):
-        return
-    for path in files:
-        with contextlib.suppress(OSError):  # held, gone, not ours to open: left alone
-            info = path.lstat()
-            if (
-                info.st_uid != os.getuid()
-                or not stat.S_ISREG(info.st_mode)
-                or time.time() - info.st_mtime < MOMENT
-            ):
-                continue
-            handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path.unlink()
-            finally:
-                os.close(handle)
 
 
 @contextlib.contextmanager
