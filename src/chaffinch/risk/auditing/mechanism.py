@@ -14,7 +14,6 @@ True counts are in here: nothing of this is part of a result, and it exists only
 from __future__ import annotations
 
 import json
-import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +23,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._base.errors import InputError
 from ..._base.seeds import child
 from ...privacy.mechanisms import (
     Noise,
@@ -36,12 +34,12 @@ from ...privacy.mechanisms import (
 )
 from ...table.table import Table
 from ..shadows.generator import Generator, Released
-from ..shadows.run import ShadowJob, ShadowPart, Working, results, stage_words, within
+from ..shadows.run import ShadowJob, Working, within
 from ..shadows.settings import Grid
 from .claims import Claim, Guessed, choose_rule, guess
 from .pairs import Pair
 from .ratios import choose_ratio_test
-from .runs import coins
+from .runs import coins, finished_parts
 
 Kind = Literal["laplace", "gaussian", "exponential", "permute_and_flip"]
 
@@ -425,21 +423,11 @@ def _play_jobs(
     jobs: list[ShadowJob], pair: Pair, total: int, working: Working
 ) -> NDArray[np.float64]:
     """The numbers of the runs of jobs, in their order."""
-    parts: list[ShadowPart] = []
-    began, finished = time.monotonic(), 0
-    for done in results(jobs, working) if jobs else ():
-        if done.failed is not None or done.finished is None:
-            raise InputError(
-                f"Fit {done.failed} on pair '{pair.name}' failed: {done.reason.rstrip('.')}."
-            )
-        parts.append(done.finished)
-        finished += len(done.finished.ids)
-        message = stage_words(finished, total, total, time.monotonic() - began).replace(
-            "shadow", "fit"
-        )
-        working.progress(message, finished / total)
-    if not parts:
+    if not jobs:
         return np.empty((0, 2))
+    parts = finished_parts(
+        jobs, total, working, "fit", lambda run: f"Fit {run} on pair '{pair.name}'"
+    )
     order = np.argsort(np.concatenate([shadow_part.ids for shadow_part in parts]))
     return np.concatenate(
         [np.asarray(shadow_part.cells, dtype=np.float64) for shadow_part in parts]

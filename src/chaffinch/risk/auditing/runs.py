@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -237,6 +237,26 @@ def run_pair(
     return PairRuns(pair, seen.tables, seen.cells, member)
 
 
+def finished_parts(
+    jobs: list[ShadowJob],
+    total: int,
+    working: Working,
+    noun: str,
+    title: Callable[[int | None], str],
+) -> list[ShadowPart]:
+    """Return what jobs of `total` runs gave; `noun`: what progress calls a run; `title`: what an error calls one, by its number."""
+    parts: list[ShadowPart] = []
+    began, finished = time.monotonic(), 0
+    for done in results(jobs, working):
+        if done.failed is not None or done.finished is None:
+            raise InputError(f"{title(done.failed)} failed: {done.reason.rstrip('.')}.")
+        parts.append(done.finished)
+        finished += len(done.finished.ids)
+        message = stage_words(finished, total, total, time.monotonic() - began)
+        working.progress(message.replace("shadow", noun), finished / total)
+    return parts
+
+
 @dataclass(frozen=True, eq=False)
 class Played:
     """What was seen of runs: the codes of what was released, (runs, rows, columns), and what each run did, and its model."""
@@ -264,19 +284,9 @@ def play(
         )
         for ids in np.array_split(np.arange(total), -(-total // size))
     ]
-    parts: list[ShadowPart] = []
-    began, finished = time.monotonic(), 0
-    for done in results(jobs, working):
-        if done.failed is not None or done.finished is None:
-            raise InputError(
-                f"Run {done.failed} of {total:,} on pair '{name}' failed: {done.reason.rstrip('.')}."
-            )
-        parts.append(done.finished)
-        finished += len(done.finished.ids)
-        message = stage_words(finished, total, total, time.monotonic() - began).replace(
-            "shadow", "run"
-        )
-        working.progress(message, finished / total)
+    parts = finished_parts(
+        jobs, total, working, "run", lambda run: f"Run {run} of {total:,} on pair '{name}'"
+    )
     order = np.argsort(np.concatenate([shadow_part.ids for shadow_part in parts]))
     cells = np.concatenate([np.asarray(shadow_part.cells) for shadow_part in parts])[order]
     return Played(np.concatenate([shadow_part.codes[:, 0] for shadow_part in parts])[order], cells)

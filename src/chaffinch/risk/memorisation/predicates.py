@@ -239,6 +239,15 @@ _register("singled_out", 1)
 _register("singled_out_by_several", SEVERAL)
 
 
+@jit(inline="always")
+def _is_true(codes, row, columns, low, high, p):  # type: ignore[no-untyped-def]
+    for c in range(columns.shape[1]):
+        code = codes[columns[p, c], row]
+        if code < low[p, c] or code > high[p, c]:
+            return False
+    return True
+
+
 @jit
 def count_matches(codes, columns, low, high, max_count, out):  # type: ignore[no-untyped-def]
     """Write the number of rows that each predicate is true of; counting ends above `most`.
@@ -248,13 +257,7 @@ def count_matches(codes, columns, low, high, max_count, out):  # type: ignore[no
     for p in range(columns.shape[0]):
         count = 0
         for row in range(codes.shape[1]):
-            true = True
-            for c in range(columns.shape[1]):
-                code = codes[columns[p, c], row]
-                if code < low[p, c] or code > high[p, c]:
-                    true = False
-                    break
-            if true:
+            if _is_true(codes, row, columns, low, high, p):
                 count += 1
                 if count > max_count:
                     break
@@ -267,13 +270,7 @@ def only_match(codes, columns, low, high, out):  # type: ignore[no-untyped-def]
     for p in range(columns.shape[0]):
         only = -1
         for row in range(codes.shape[1]):
-            true = True
-            for c in range(columns.shape[1]):
-                code = codes[columns[p, c], row]
-                if code < low[p, c] or code > high[p, c]:
-                    true = False
-                    break
-            if true:
+            if _is_true(codes, row, columns, low, high, p):
                 if only >= 0:
                     only = -1
                     break

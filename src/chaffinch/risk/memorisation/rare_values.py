@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,19 +36,33 @@ def is_rare(column: ColumnValues, rare_below: int) -> NDArray[np.bool_]:
     return (counts[column.people] < rare_below) & (column.people < column.n_values)
 
 
-def rare_values(
-    case: ReleaseCase, columns: Sequence[ColumnValues], rare_below: int = RARE_BELOW
+def rare_scores(
+    case: ReleaseCase,
+    columns: Sequence[ColumnValues],
+    rare_below: int,
+    released_share: Callable[[ColumnValues], NDArray[Any]],
 ) -> Scores:
-    """Return for each person how many of their rare values are in the released table, of how many they have; missing is no value."""
+    """Return for each person the sum of a share over their rare values, and how many of these they have; missing is no value."""
     numerator, weight = np.zeros(case.n_people), np.zeros(case.n_people)
     for column in columns:
         rare = is_rare(column, rare_below)
-        is_released = np.bincount(column.released, minlength=column.size)[column.people] > 0
-        numerator += rare & is_released
+        numerator += np.where(rare, released_share(column), 0.0)
         weight += rare
     if not weight.any():
         raise NobodyConcernedError("There are no rare values: each is shared by more people.")
     return Scores(numerator, weight)
+
+
+def rare_values(
+    case: ReleaseCase, columns: Sequence[ColumnValues], rare_below: int = RARE_BELOW
+) -> Scores:
+    """Return for each person how many of their rare values are in the released table, of how many they have; missing is no value."""
+    return rare_scores(
+        case,
+        columns,
+        rare_below,
+        lambda column: np.bincount(column.released, minlength=column.size)[column.people] > 0,
+    )
 
 
 ATTACKERS.register(

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from ...stats.rates import Scores
 from ..attacker import ATTACKERS, Attacker
 from .protocol import (
-    NobodyConcernedError,
     NotApplicableError,
     ReleaseCase,
 )
-from .rare_values import RARE_BELOW, is_rare
+from .rare_values import RARE_BELOW, rare_scores
 
 Codes = NDArray[np.integer]
 
@@ -30,14 +29,12 @@ def repeated_rows(case: ReleaseCase) -> Scores:
 def repeated_values(case: ReleaseCase, rare_below: int = RARE_BELOW) -> Scores:
     """Return the same of each person's rare values, summed, and how many rare values the person has; missing is no value."""
     further = _further(case)
-    numerator, weight = np.zeros(case.n_people), np.zeros(case.n_people)
-    for column in case.columns:
-        rare = is_rare(column, rare_below)
-        numerator += np.where(rare, further(column.released, column.people, column.size), 0.0)
-        weight += rare
-    if not weight.any():
-        raise NobodyConcernedError("There are no rare values: each is shared by more people.")
-    return Scores(numerator, weight)
+    return rare_scores(
+        case,
+        case.columns,
+        rare_below,
+        lambda column: further(column.released, column.people, column.size),
+    )
 
 
 def _further(case: ReleaseCase) -> Callable[[Codes, Codes, int], NDArray[np.float64]]:
