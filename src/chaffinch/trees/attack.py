@@ -306,7 +306,10 @@ def attack_trees(
     vulnerable, confirmed = 0, 0
     counted = [(i, tree) for i, tree in enumerate(model.trees) if tree.tells(model.kind)]
     for number, tree in counted:
-        cells = exposed_cells(tree, model.kind, at_least)
+        # A node of a regression tree isolates if it has too few records: output and class are -1 then. With a bootstrap counts
+        # are draws: fewer draws than `at_least` are fewer records for certain; as many may be fewer all the same, and are not counted.
+        rare_cells = np.argwhere(tree.exposed_records(model.kind, at_least) > 0).tolist()
+        cells = [(node, *(rest or (-1, -1))) for node, *rest in rare_cells]
         predicates += [
             predicate_of(model, number, node, label_of(model, output, k, names))
             for node, output, k in cells
@@ -353,16 +356,6 @@ def _open_leaves(model: Ensemble, at_least: int) -> int | None:
         return None
     known = [n for tree in model.trees if (n := open_to_value(tree, at_least)) is not None]
     return sum(known) if known else None
-
-
-def exposed_cells(tree: Tree, kind: Kind, at_least: int) -> list[tuple[int, int, int]]:
-    """Return (node, output, class) of every class with at least one and fewer than `at_least` records.
-
-    A node of a regression tree isolates if it has too few records: output and class are -1 then. With a bootstrap counts are draws: fewer
-    draws than `at_least` are fewer records for certain; as many draws may be fewer records all the same, and are not counted here.
-    """
-    few = np.argwhere(tree.exposed_records(kind, at_least) > 0).tolist()
-    return [(node, *(rest or (-1, -1))) for node, *rest in few]
 
 
 def open_to_value(tree: Tree, at_least: int) -> int | None:

@@ -120,8 +120,7 @@ def safe_nodes(tree: Tree, kind: Kind, at_least: int) -> NDArray[np.bool_]:
         assert tree.samples is not None
         # Whether labels differ is known up to rounding only: good for a claim, not for a promise.
         return np.asarray(tree.samples >= 2 * at_least)
-    counts = tree.counts if tree.fewest is None else tree.fewest
-    assert counts is not None
+    counts = tree.least_counts
     # A node of rare classes only, which are taken out, has no visible record: its path would isolate them.
     return np.asarray(
         ((counts == 0) | (counts >= at_least)).all(axis=(1, 2))
@@ -188,8 +187,7 @@ def _too_rare(model: Ensemble, at_least: int) -> list[NDArray[np.bool_]]:
     for output, names in enumerate(model.classes):
         few = np.zeros(len(names), dtype=bool)
         for tree in model.trees:
-            counts = tree.counts if tree.fewest is None else tree.fewest
-            assert counts is not None
+            counts = tree.least_counts
             root = counts[0, output, : len(names)]
             few |= (root > 0) & (root < at_least)
         if few.all():
@@ -274,8 +272,7 @@ def nameable_nodes(
     tree: Tree, classes: tuple[tuple[object, ...], ...], at_least: int
 ) -> NDArray[np.bool_]:
     """Return which nodes could be leaves that name some classes and tell the others together."""
-    counts = tree.counts if tree.fewest is None else tree.fewest
-    assert counts is not None
+    counts = tree.least_counts
     out = (counts.sum(axis=2) > 0).all(axis=1)
     for node in np.flatnonzero(out).tolist():
         for output, names in enumerate(classes):
@@ -300,8 +297,7 @@ def coarsen(model: Ensemble, at_least: int) -> Ensemble:
 
 
 def _coarse(tree: Tree, classes: tuple[tuple[object, ...], ...], at_least: int) -> Tree:
-    counts = tree.counts if tree.fewest is None else tree.fewest
-    assert counts is not None
+    counts = tree.least_counts
     value = tree.value.copy()
     for leaf in tree.leaves.tolist():
         for output, names in enumerate(classes):
@@ -321,8 +317,7 @@ def groups_are_safe(model: Ensemble, counted: Ensemble, at_least: int) -> bool:
     Looked at is what is written: classes of too few records must have one share, together with others, and be enough with them.
     """
     for tree, known in zip(model.trees, counted.trees, strict=True):
-        counts = known.counts if known.fewest is None else known.fewest
-        assert counts is not None
+        counts = known.least_counts
         for leaf in tree.leaves.tolist():
             for output, names in enumerate(model.classes):
                 here, shares = (
@@ -345,8 +340,7 @@ def guesses(model: Ensemble, at_least: int) -> tuple[int, int]:
     """
     tried, right = 0, 0
     for tree in model.trees:
-        counts = tree.counts if tree.fewest is None else tree.fewest
-        assert counts is not None
+        counts = tree.least_counts
         for output, names in enumerate(model.classes):
             here = counts[tree.leaves, output, : len(names)]
             few = (here > 0) & (here < at_least)

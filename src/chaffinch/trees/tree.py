@@ -201,6 +201,13 @@ class Tree:
         assert records is not None
         return records
 
+    @property
+    def least_counts(self) -> NDArray[np.int64]:
+        """The fewest records that each class can have in each node of a classification: they must be known."""
+        counts = self.counts if self.fewest is None else self.fewest
+        assert counts is not None
+        return counts
+
     def tells(self, kind: Kind) -> bool:
         """Return whether numbers of records, or bounds of them, are known."""
         if kind == "classification":
