@@ -400,10 +400,6 @@ def _sizes_in(setting: Setting, text: str) -> tuple[int, int]:
         raise setting.fault(text) from None
 
 
-def _groups_in(setting: Setting, text: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(names for section in text.split(";") if (names := _names_in(setting, section)))
-
-
 def _flag_in(setting: Setting, text: str) -> bool:
     if text not in ("true", "false"):
         raise setting.fault(text)
@@ -442,7 +438,9 @@ _READ: dict[str, Callable[[Setting, str], Any]] = {
     "word": lambda _, text: text,
     "names": _names_in,
     "pairs": lambda setting, text: tuple(_entry(setting, word) for word in text.split(",")),
-    "groups": _groups_in,
+    "groups": lambda setting, text: tuple(
+        names for section in text.split(";") if (names := _names_in(setting, section))
+    ),
     "sizes": _sizes_in,
     "map": lambda setting, text: dict(_entry(setting, word) for word in text.split(",")),
     "path": lambda _, text: Path(text),

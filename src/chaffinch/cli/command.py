@@ -174,7 +174,8 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
                 if key not in signature.parameters
             }
         else:
-            declared = setting_of(name, kind, _default_of(parameter))
+            default = MISSING if parameter.default is parameter.empty else parameter.default
+            declared = setting_of(name, kind, default)
             assert declared is not None, f"{name} declares no option"
             new = {name: declared}
         settings |= new
@@ -211,10 +212,6 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
     with_options.settings = settings  # type: ignore[attr-defined]
     del with_options.__wrapped__
     return with_options
-
-
-def _default_of(parameter: inspect.Parameter) -> Any:
-    return MISSING if parameter.default is parameter.empty else parameter.default
 
 
 def _parameter(setting: Setting) -> inspect.Parameter:

@@ -157,14 +157,9 @@ def fit(
     model.save(output)
     request.files.write(model)
     if not request.quiet:
-        say_model(output, model)
-
-
-def say_model(output: Path, model: Any) -> None:
-    """Say where a model is, and what it promises."""
-    warning = " It holds counts of records, confidential." if model.confidential else ""
-    echo(f"Wrote {output}: {model}.{warning}", err=True)
-    show_promise(model)
+        warning = " It holds counts of records, confidential." if model.confidential else ""
+        echo(f"Wrote {output}: {model}.{warning}", err=True)
+        show_promise(model)
 
 
 ModelIn = Annotated[

@@ -528,7 +528,9 @@ def select_candidate(
             position, chosen = _best_of_runs(data, fits, workload, plan, plan.stopping, streams)
             seen = ()
     account = ledger.account(
-        test_only=noise.test_only, rows=chosen.released.n_rows, rows_how=_rows_how(data.schema)
+        test_only=noise.test_only,
+        rows=chosen.released.n_rows,
+        rows_how="measured" if data.schema.rows is None else "declared",
     )
     return Selected(position, chosen.model, plan, account, seen)
 
@@ -545,7 +547,8 @@ def _best_of_runs(
 
     Each run has a ledger of its own, of its score alone: it cannot spend more than the plan's one charge reckons with.
     """
-    below, score = streams.below(), _score_budget(plan)
+    below, delta = streams.below(), plan.budget.delta
+    score = Budget(plan.choice) if delta is None else _budget_of(plan.choice, delta, "zcdp")
     best: tuple[int, int, Candidate] | None = None
     for _ in range(stopping.draw(below)):
         position = below(len(fits))
@@ -561,15 +564,6 @@ def _best_of_runs(
             best = distance, position, candidate
     assert best is not None  # there is at least one run
     return best[1], best[2]
-
-
-def _score_budget(plan: SelectionPlan) -> Budget:
-    """Return the budget of one noisy score, of `plan.choice` at most."""
-    return (
-        Budget(plan.choice)
-        if plan.budget.delta is None
-        else _budget_of(plan.choice, plan.budget.delta, "zcdp")
-    )
 
 
 def _check_candidate(candidate: Candidate, plan: SelectionPlan, *, release: bool) -> Candidate:
@@ -598,10 +592,6 @@ def _check_candidate(candidate: Candidate, plan: SelectionPlan, *, release: bool
             "A candidate was fitted with more than the plan gives each fit. Pass the budget that the fit is given on to it."
         )
     return candidate
-
-
-def _rows_how(schema: Schema) -> Literal["declared", "measured"]:
-    return "measured" if schema.rows is None else "declared"
 
 
 class _Streams:

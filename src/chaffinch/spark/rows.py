@@ -16,12 +16,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from math import inf
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from .._base.errors import InputError, join_names
+from .._base.runtime import T
 from ..counts.counter import Counter
 from ..counts.marginal import Marginal
 from ..table.code_cache import codes_of_block
@@ -46,8 +47,6 @@ from .counter import PartitionRows, RowsSeen, SparkCounter
 from .holding import held_codes
 from .jobs import collect_table, in_our_words, map_partitions
 from .session import parallelism, session_of
-
-T = TypeVar("T")
 
 SUMMARY_SHAPE = "first_row long, n long, checksum long, summary binary"
 COUNT_SHAPE = "part int, n long, checksum long"

@@ -103,7 +103,17 @@ def started_session() -> Iterator[Any]:
     if active is not None:
         yield active
         return
-    _use_own_python()
+    # Workers of this machine run the driver's Python, unless another is set.
+    if not any(
+        os.environ.get(name)
+        for name in (
+            "PYSPARK_PYTHON",
+            "PYSPARK_DRIVER_PYTHON",
+            "SPARK_REMOTE",
+            "PYSPARK_GATEWAY_PORT",
+        )
+    ):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
     _check_remote(os.environ.get("SPARK_REMOTE", ""))
     try:
         builder = SparkSession.builder.appName("chaffinch")
@@ -121,20 +131,6 @@ def started_session() -> Iterator[Any]:
     finally:
         with suppress(Exception):
             session.stop()
-
-
-def _use_own_python() -> None:
-    """Let workers of this machine run the driver's Python, unless another is set."""
-    if not any(
-        os.environ.get(name)
-        for name in (
-            "PYSPARK_PYTHON",
-            "PYSPARK_DRIVER_PYTHON",
-            "SPARK_REMOTE",
-            "PYSPARK_GATEWAY_PORT",
-        )
-    ):
-        os.environ["PYSPARK_PYTHON"] = sys.executable
 
 
 def _check_remote(address: str) -> None:

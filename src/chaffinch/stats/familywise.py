@@ -14,7 +14,6 @@ from math import ceil, inf, log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._base.arrays import Floats
 from .._base.errors import InputError
@@ -485,7 +484,10 @@ def largest_excess(
         level,
         about_nobody,
     )
-    near = _may_be_largest(value, width, draws, len(groups[0][0][0]) + len(groups[0][1][0]))
+    # The largest excess may be that of an attack within twice its reach of the best lower bound, at the level of the paper.
+    n_people = len(groups[0][0][0]) + len(groups[0][1][0])
+    reach = reach_of(draws, 1 - 0.1 / log(max(n_people, 3)))
+    near = np.flatnonzero(value >= (value - reach * width).max() - 2 * reach * width)
     middle = value[near] - reach_of(draws[:, near], 0.5) * width[near]
     strongest = int(lower.argmax())
     return LargestExcess(
@@ -499,14 +501,6 @@ def largest_excess(
         attacks=len(numbers),
         unbounded=bounds.count(None),
     )
-
-
-def _may_be_largest(value: Floats, error: Floats, draws: Floats, people: int) -> NDArray[np.int64]:
-    """Return the attacks whose excess may be the largest: those within twice their reach of the
-    best lower bound, at the level of the paper.
-    """
-    reach = reach_of(draws, 1 - 0.1 / log(max(people, 3)))
-    return np.flatnonzero(value >= (value - reach * error).max() - 2 * reach * error)
 
 
 def _within(value: float) -> float:

@@ -9,14 +9,14 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.checks import check_name
 from .._base.errors import InputError, unknown_name
-from .._base.runtime import Progress, silent, thread_map
+from .._base.runtime import Progress, R, T, silent, thread_map
 from ..table.compare.values import numbers_of
 from ..table.schema import Column
 from ..table.table import Table
@@ -194,9 +194,6 @@ _ONE_PASS = ("KNeighborsClassifier", "RandomForestClassifier", "SVC")
 """Classifiers whose prediction between two classes is the class with the higher chance, at half the
 cost of asking for both.
 """
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 def chosen_models(models: Models, *, task: Task) -> tuple[dict[str, Any], dict[str, str]]:

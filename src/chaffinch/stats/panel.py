@@ -136,7 +136,10 @@ class AttackPanel:
         """Return the panel of some attacks (at least one); groups are checked arrays, one pair for
         each attack.
         """
-        joined = [_join_groups(m, o) for m, o in zip(members, others, strict=True)]
+        joined = [
+            (np.concatenate([m[0], o[0]]), np.concatenate([m[1], o[1]]))
+            for m, o in zip(members, others, strict=True)
+        ]
         n_members, people = len(members[0][0]), len(joined[0][0])
         units = _large_first(_units(joined, statistics))
         size = int(units.max()) + 1
@@ -259,10 +262,6 @@ def _in_blocks(
             lambda item: block(item[0], np.random.default_rng(item[1])), work, threads=threads
         )
     return np.concatenate(rows)
-
-
-def _join_groups(members: Group, others: Group) -> Group:
-    return np.concatenate([members[0], others[0]]), np.concatenate([members[1], others[1]])
 
 
 def _known_differences(differences: Floats) -> Floats:

@@ -139,10 +139,11 @@ def plan(
         declared = promised if promised.sealed else declared_schema(promised)
     else:  # levels cannot be discovered without a delta, so nor can methods without one be compared
         declared = assumed_schema(promised, price, promised.rows or 0)
+        no_words = all(column.records is None for column in price.columns)
         compared = [
             with_what_is_left(s, plan_budget(promised, s.budget, s.unit))
             for s in compared
-            if s.budget.delta or _no_words(price)
+            if s.budget.delta or no_words
         ]
     return PlanResult(
         advise(declared, declared.rows or 0, [s.expectation(declared) for s in compared]),
@@ -180,10 +181,6 @@ def _methods_to_compare(chosen: Settings, neighbours: str | None) -> list[Settin
     for settings in others:
         by_title.setdefault(settings.title, settings)
     return list(by_title.values())
-
-
-def _no_words(price: DiscoveryPrice) -> bool:
-    return all(column.records is None for column in price.columns)
 
 
 MOST_LEVELS = 10

@@ -17,18 +17,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from .. import __version__
 from .._base.errors import InputError
 from .._base.files import files_in, write_json, write_text
 from .._base.results import write_page
-from .._base.runtime import Progress, notebook_progress, silent
+from .._base.runtime import Progress, T, notebook_progress, silent
 from ..table import Note
 from ..table.rows import Rows
 from ..table.sources import EngineChoice
 
-T = TypeVar("T")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow")
 
 

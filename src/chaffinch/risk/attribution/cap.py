@@ -55,21 +55,6 @@ def disdio(matches: Match, *, tau: float = 1.0) -> Scores:
     return _share_of_all(matches.right_at(tau) & matches.people_at(tau))
 
 
-def uio(matches: Match) -> Scores:
-    """Return UiO: the share of people whose key no other person has."""
-    return _share_of_all(matches.unique_people)
-
-
-def uiois(matches: Match) -> Scores:
-    """Return UiOiS: the share of people whose key no other person has and some source row has."""
-    return _share_of_all(matches.unique_people & matches.matched)
-
-
-def repu(matches: Match) -> Scores:
-    """Return repU: the share of people whose key is unique among people and among source rows."""
-    return _share_of_all(matches.unique_people & matches.unique_source)
-
-
 def uis(matches: Match) -> Scores:
     """Return UiS: the share of source rows whose key no other source row has; scores stand for batches of source rows."""
     rows = matches.source_rows
@@ -81,19 +66,6 @@ def dorig(matches: Match, *, tau: float = 1.0) -> Scores:
     return _share_of_all(matches.people_at(tau))
 
 
-def capd(matches: Match) -> Scores:
-    """Return CAPd: the share of people with the person's key who have their value. A reference: DCAP of a copy."""
-    return _share_of_all(share(matches.people_both, matches.people_key))
-
-
-def base_capd(matches: Match) -> Scores:
-    """Return baseCAPd: the share of people with the person's value; its mean is the sum of squared shares.
-
-    A guess that knows no key and draws from the distribution of the sensitive value is right so often.
-    """
-    return _share_of_all(matches.people_value / max(matches.n_people, 1))
-
-
 MEASURES: dict[str, Callable[[Match], Scores]] = {
     "CAP": cap,
     "DCAP": dcap,
@@ -101,15 +73,21 @@ MEASURES: dict[str, Callable[[Match], Scores]] = {
     "DiS": dis,
     "DiSCO": disco,
     "DiSDiO": disdio,
-    "UiO": uio,
+    "UiO": lambda matches: _share_of_all(matches.unique_people),
     "UiS": uis,
-    "UiOiS": uiois,
-    "repU": repu,
+    "UiOiS": lambda matches: _share_of_all(matches.unique_people & matches.matched),
+    "repU": lambda matches: _share_of_all(matches.unique_people & (matches.n_key == 1)),
     "Dorig": dorig,
-    "CAPd": capd,
-    "baseCAPd": base_capd,
+    "CAPd": lambda matches: _share_of_all(share(matches.people_both, matches.people_key)),
+    "baseCAPd": lambda matches: _share_of_all(matches.people_value / max(matches.n_people, 1)),
 }
-"""The measures by the names of the literature."""
+"""The measures by the names of the literature.
+
+UiO, UiOiS, repU: the share of people whose key no other person has; and some source row has; and exactly one source row has.
+CAPd: the share of people with the person's key who have their value. A reference: DCAP of a copy. baseCAPd: the share of
+people with the person's value; its mean is the sum of squared shares. A guess that knows no key and draws from the
+distribution of the sensitive value is right so often.
+"""
 
 
 def _share_of_all(numerator: NDArray[Any]) -> Scores:

@@ -93,11 +93,6 @@ class Match:
         """Whether no other person has the person's key."""
         return self.people_key == 1
 
-    @property
-    def unique_source(self) -> Mask:
-        """Whether exactly one source row has the person's key."""
-        return self.n_key == 1
-
     def disclosive_at(self, tau: float) -> Mask:
         """Return whether some value has a share of at least tau among the source rows with the person's key."""
         return share(self.n_top, self.n_key) >= check_tau(tau)
@@ -257,7 +252,7 @@ class KeyCounts:
         tally = SparseCounts([int(self.codes[j].max(initial=0)) + 1 for j in places])
         if len(self.counts):
             tally.add([self.codes[j] for j in places], self.counts)  # type: ignore[misc]
-        return _of_tally(tally, columns)
+        return counts_of_marginal(tally.marginal(tuple(columns)), columns)
 
     def _position(self, name: str) -> int:
         if name not in self.columns:
@@ -308,10 +303,6 @@ class WholeCounts:
             for (columns, _), cells in self.cells.items()
             if columns == side and name in cells.columns
         )
-
-
-def _of_tally(tally: SparseCounts, columns: Sequence[str]) -> KeyCounts:
-    return counts_of_marginal(tally.marginal(tuple(columns)), columns)
 
 
 def counts_of_marginal(marginal: Marginal, columns: Sequence[str]) -> KeyCounts:

@@ -149,10 +149,6 @@ def claim_of(epsilon: float, delta: float, *, accounting: Accounting, sigma: flo
     return Claim("mu", sqrt(2 * rho) * (1 + 1 / (20 * sigma**2)), epsilon, delta)
 
 
-def _epsilon(share: float) -> float:
-    return log(share / (1 - share)) if 0.5 < share < 1 else 0.0
-
-
 def _mu(share: float) -> float:
     from scipy.special import ndtri
 
@@ -175,7 +171,7 @@ MEASURES.register(
     Measure(
         name="epsilon",
         definition="Pure privacy: no probability changes by more than a factor of exp(epsilon).",
-        lower_bound=_epsilon,
+        lower_bound=lambda share: log(share / (1 - share)) if 0.5 < share < 1 else 0.0,
         abstains=True,
     )
 )

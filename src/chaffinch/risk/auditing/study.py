@@ -108,9 +108,9 @@ def audit(
                 "with a delta one answer may give all coins of its run away at once: nothing follows from right guesses",
             )
 
-        def stage_of(
-            stage: str, share: float, number: int = number, name: str = pair_name(requested)
-        ) -> None:
+        name = requested if isinstance(requested, str) else requested.name
+
+        def stage_of(stage: str, share: float, number: int = number, name: str = name) -> None:
             progress(f"pair '{name}': {stage}", (number + max(share, 0.0)) / len(asked))
 
         ready = pair if isinstance(pair, Skipped) else _ready(synthesiser, pair, settings, stream)
@@ -220,11 +220,6 @@ def _runs(
         )
         tests += [_Test(box, seen) for box in outside]
     return tests, skipped
-
-
-def pair_name(pair: str | Pair) -> str:
-    """Return the name of a pair."""
-    return pair if isinstance(pair, str) else pair.name
 
 
 def _claim(synthesiser: Any, epsilon: float | None, delta: float | None) -> tuple[float, float]:

@@ -492,9 +492,9 @@ class Evidence:
             fixed = {
                 name: np.full(size, code, dtype=np.uint32) for name, code in self.codes.items()
             }
-            codes = self.model.draw_codes(
-                size, rng, fixed, draw="independent" if self._rejects else None
-            )
+            # Some rows may not stay: a given column has parents.
+            rejects = any(self.model.network[name] for name in self.codes)
+            codes = self.model.draw_codes(size, rng, fixed, draw="independent" if rejects else None)
             stay = rng.random(size) < self._share(codes)
             accepted.append({name: codes[name][stay] for name in names})
             have, drawn = have + int(stay.sum()), drawn + size
@@ -517,11 +517,6 @@ class Evidence:
                     index, data.schema.field(name), pa.repeat(value, table.n_rows)
                 )
         return replace(table, data=data)
-
-    @property
-    def _rejects(self) -> bool:
-        """Whether some rows may not stay: a given column has parents."""
-        return any(self.model.network[name] for name in self.codes)
 
     def _share(self, codes: Mapping[str, NDArray[np.uint32]]) -> NDArray[np.float64]:
         out = np.ones(len(next(iter(codes.values()))))

@@ -57,17 +57,15 @@ def _softmax(margins: Floats, output: int, max_delta_step: float) -> Floats:
     return np.asarray(np.maximum(2.0 * p * (1.0 - p), 1e-16))
 
 
-def _poisson(margins: Floats, output: int, max_delta_step: float) -> Floats:
-    return np.asarray(np.exp(margins[:, output] + max_delta_step))
-
-
 COVER_LAWS: dict[str, Callable[[Floats, int, float], Floats]] = {
     "binary:logistic": _logistic,
     "reg:logistic": _logistic,
     "binary:logitraw": _logistic,
     "multi:softmax": _softmax,
     "multi:softprob": _softmax,
-    "count:poisson": _poisson,
+    "count:poisson": lambda margins, output, max_delta_step: np.asarray(
+        np.exp(margins[:, output] + max_delta_step)
+    ),
 }
 """The second derivative of a record by objective: of its margins, for one output, without its label."""
 

@@ -112,7 +112,10 @@ def _trees(onnx: Any, attributes: dict[str, Any], leaf: str, width: int) -> list
     for k, mode in enumerate(modes):
         if mode != "LEAF":
             pair = position[int(ids[k]), int(yes[k])], position[int(ids[k]), int(no[k])]
-            left_child[k], right_child[k] = _order_children(mode, pair)
+            # The child of smaller values first.
+            left_child[k], right_child[k] = (
+                pair if mode in ("BRANCH_LEQ", "BRANCH_LT") else pair[::-1]
+            )
             missing[k], cuts[k] = _comparison(mode, float(cuts[k]), bool(tracks[k]))
     out = []
     for t in dict.fromkeys(ids.tolist()):
@@ -141,11 +144,6 @@ def _root_first(
     if (~below).sum() != 1:
         raise InputError("The nodes do not form a tree: there must be one that is nobody's child.")
     return np.concatenate([rows[~below], rows[below]])
-
-
-def _order_children(mode: str, pair: tuple[int, int]) -> tuple[int, int]:
-    """The children, the one of smaller values first."""
-    return pair if mode in ("BRANCH_LEQ", "BRANCH_LT") else pair[::-1]
 
 
 def _comparison(mode: str, cut: float, tracks_true: bool) -> tuple[bool, float]:

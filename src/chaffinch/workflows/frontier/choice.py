@@ -276,8 +276,10 @@ def _change(
     parts = " and ".join(
         phrase for phrase in (_risk_words(change), _worth_words(change, title, higher)) if phrase
     )
-    sentence = f"{_capital(move_words(before, after, name))} {parts or 'moves nothing that could be measured'}."
-    return replace(change, sentence=sentence)
+    sentence = (
+        f"{move_words(before, after, name)} {parts or 'moves nothing that could be measured'}."
+    )
+    return replace(change, sentence=sentence[:1].upper() + sentence[1:])
 
 
 def _moved_risk(
@@ -429,7 +431,3 @@ def _setting(name: str, value: Any) -> str:
     return (
         "none" if value is None else f"{value:g}" if isinstance(value, int | float) else str(value)
     )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
