@@ -61,9 +61,19 @@ def refuse(output: str, *reasons: tuple[object, str]) -> None:
     ...
     chaffinch._base.errors.InputError: Output 'm' was not fitted.
     """
-    for holds, reason in reasons:
-        if holds:
-            raise InputError(f"Output '{output}'{'' if reason[0] == ':' else ' '}{reason}")
+    if (reason := first_reason(*reasons)) is not None:
+        raise InputError(f"Output '{output}'{'' if reason[0] == ':' else ' '}{reason}")
+
+
+def first_reason(*reasons: tuple[object, str]) -> str | None:
+    """Return the first of some reasons that holds, each whether it does and what it says; None where none does.
+
+    Examples
+    --------
+    >>> first_reason((False, "it is a link"), (True, "it is a folder"))
+    'it is a folder'
+    """
+    return next((reason for holds, reason in reasons if holds), None)
 
 
 def made_up_names(names: Sequence[str]) -> list[str]:

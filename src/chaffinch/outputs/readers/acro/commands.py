@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...domain import OutputColumn
-from .read import UnclearError
+from .read import UnclearError, check_clear
 
 LONGEST = 20_000
 
@@ -249,12 +249,12 @@ def _frame(node: ast.expr, call: Call) -> list[str]:
         return _frame(inner, call) + _index_filter(rows, call)
     if isinstance(node, ast.Call):
         func = node.func
-        if isinstance(func, ast.Attribute) and func.attr == "query":
-            return _frame(func.value, call) + _query_filter(node)
         called = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
         if called == "add_constant" and node.args:
             return _frame(node.args[0], call)
-        if called in _SAME_RECORDS and isinstance(func, ast.Attribute) and not node.args:
+        if isinstance(func, ast.Attribute) and called == "query":
+            return _frame(func.value, call) + _query_filter(node)
+        if isinstance(func, ast.Attribute) and called in _SAME_RECORDS and not node.args:
             return _frame(func.value, call)
     raise UnclearError(NO_FILTER)
 
@@ -287,11 +287,7 @@ def _query_filter(node: ast.Call) -> list[str]:
     tree = None if query is None else _parse_code(query, "eval")
     if not isinstance(tree, ast.Expression):
         raise UnclearError(NO_FILTER)
-    text = condition_text(
-        tree.body,
-        lambda item_node: item_node.id if isinstance(item_node, ast.Name) else None,
-        lambda item_node: item_node,
-    )
+    text = condition_text(tree.body, lambda word: getattr(word, "id", None), lambda word: word)
     return [] if text is None else [text]
 
 
@@ -385,18 +381,17 @@ def _value(node: ast.expr) -> str:
     """A constant as our filters write it."""
     if isinstance(node, ast.List | ast.Tuple) and node.elts:
         return f"[{', '.join(_value(element) for element in node.elts)}]"
-    sign = ""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        sign, node = "-", node.operand
-    if isinstance(node, ast.Constant):
-        value = node.value
-        if isinstance(value, str) and not sign:
-            escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-            return f"'{escaped}'"
-        if isinstance(value, bool) and not sign:
-            return str(value)
-        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
-            return f"{sign}{value!r}"
+        number: Any = getattr(node.operand, "value", None)
+        is_number = isinstance(number, int | float) and not isinstance(number, bool)
+        if is_number and abs(number) < 1e300:
+            return f"-{number!r}"
+    value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+        return f"'{escaped}'"
+    if isinstance(value, int | float) and abs(value) < 1e300:
+        return repr(value)
     raise UnclearError(NO_FILTER)
 
 
@@ -429,24 +424,24 @@ class ComparedColumn:
         true = self.holds(field)
         groups: dict[str, list[Any]] = {}
         for label in labels:
-            if label not in (*_TRUE, *_FALSE):
-                raise UnclearError(
-                    f"its command compares column '{field.name}', and its table has other labels than True and False: give a recipe"
-                )
             places = [k for k, is_true in enumerate(true) if is_true == (label in _TRUE)]
-            if not places:
-                raise UnclearError(
-                    f"no level of column '{field.name}' is where its table has people: give a recipe"
-                )
-            if field.numeric and places != list(range(places[0], places[-1] + 1)):
-                raise UnclearError(
-                    f"it tells one value of column '{field.name}' from those on both sides: give a recipe"
-                )
-            groups[label] = (
-                [field.levels[places[0]], field.levels[places[-1]]]
-                if field.numeric
-                else [field.levels[k] for k in places]
+            first, last = (places[0], places[-1]) if places else (0, -1)
+            check_clear(
+                (
+                    label not in (*_TRUE, *_FALSE),
+                    f"its command compares column '{field.name}', and its table has other labels than True and False: give a recipe",
+                ),
+                (
+                    not places,
+                    f"no level of column '{field.name}' is where its table has people: give a recipe",
+                ),
+                (
+                    field.numeric and places != list(range(first, last + 1)),
+                    f"it tells one value of column '{field.name}' from those on both sides: give a recipe",
+                ),
             )
+            inside = [first, last] if field.numeric else places
+            groups[label] = [field.levels[k] for k in inside]
         return groups
 
     def level(self, field: OutputColumn) -> Any:

@@ -26,6 +26,7 @@ from typing import Any
 
 from ...._base.checks import check_name, check_whole
 from ...._base.errors import FileError, InputError, join_names
+from ..understood import first_reason
 
 RESULTS, CONFIG, CHECKSUMS = "results.json", "config.json", "checksums"
 STATUSES = ("pass", "review", "fail")
@@ -43,6 +44,12 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 class UnclearError(InputError):
     """Something of an output that cannot be told from its files."""
+
+
+def check_clear(*reasons: tuple[object, str]) -> None:
+    """Raise UnclearError with the first of some reasons that holds: each is whether it does, and what it says."""
+    if (reason := first_reason(*reasons)) is not None:
+        raise UnclearError(reason)
 
 
 class _FileFaultError(InputError):

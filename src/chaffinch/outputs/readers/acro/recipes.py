@@ -30,8 +30,8 @@ from ...source import (
 )
 from ..coefficient_names import coefficient_columns
 from ..placing import Placement
-from .commands import Call, ComparedColumn, read_call, read_comparison, referred_column, where_of
-from .read import AcroDirectory, AcroResult, UnclearError
+from .commands import Call, read_call, read_comparison, referred_column, where_of
+from .read import AcroDirectory, AcroResult, UnclearError, check_clear
 from .regressions import KINDS as REGRESSIONS
 from .regressions import formula_words, regression_outputs
 from .tables import number_of, plain_number, table_outputs
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ...document import Outputs
 
 MANY_ROWS = 1_000_000
+UNTOLD = "its command does not say which columns are time and event: give a recipe"
 UNLISTED = "It lies in the folder and belongs to no result of ACRO, so nobody has looked at it. Take it out of the folder, or check it by itself."
 
 
@@ -352,33 +353,30 @@ def survival_outputs(
     Numbers at risk and of events tell the survival and its errors, which are left out. In tables with suppression ACRO adds a coarser
     survival but leaves the numbers as they are.
     """
-    if call is None:
-        raise UnclearError(
-            "its command is cut off, and only that says which columns are time and event: give a recipe"
-        )
-    if set(call.arguments) - {"time", "status", "output", "title", "filename", "bw_factor"}:
-        raise UnclearError(
-            "survival with entry times, weights or covariates is not supported: give a recipe"
-        )
-    filters: list[str] = []
-    names: list[str] = []
-    comparison: ComparedColumn | None = None
-    for argument in ("time", "status"):
-        node = call.argument(argument)
-        comparison = (
-            read_comparison(node, call) if node is not None and argument == "status" else None
-        )
-        column, column_texts = (
-            (None, []) if node is None or comparison is not None else referred_column(node, call)
-        )
-        if comparison is not None:
-            column, column_texts = comparison.column, list(comparison.filters)
-        if column is None or column not in fields.names:
-            raise UnclearError(
-                "its command does not say which columns are time and event: give a recipe"
-            )
-        names.append(column)
-        filters += column_texts
+    known = {"time", "status", "output", "title", "filename", "bw_factor"}
+    check_clear(
+        (
+            call is None,
+            "its command is cut off, and only that says which columns are time and event: give a recipe",
+        ),
+        (
+            call is not None and set(call.arguments) - known,
+            "survival with entry times, weights or covariates is not supported: give a recipe",
+        ),
+    )
+    time, status = (None if call is None else call.argument(key) for key in ("time", "status"))
+    if call is None or time is None or status is None:
+        raise UnclearError(UNTOLD)
+    comparison = read_comparison(status, call)
+    time_column, time_filters = referred_column(time, call)
+    event_column, event_filters = (
+        referred_column(status, call)
+        if comparison is None
+        else (comparison.column, list(comparison.filters))
+    )
+    if not {time_column, event_column} <= set(fields.names):
+        raise UnclearError(UNTOLD)
+    event = fields[str(event_column)]
     lines = result.tables[0].rows or () if result.tables else ()
     head = list(lines[0]) if lines else []
     if not {"Time", "num at risk", "num events"} <= set(head):
@@ -392,15 +390,13 @@ def survival_outputs(
     entry: dict[str, Any] = {
         "name": result.uid,
         "kind": "kaplan-meier",
-        "time": names[0],
-        "event": names[1],
-        "level": fields[names[1]].levels[_event(fields[names[1]])]
-        if comparison is None
-        else comparison.level(fields[names[1]]),
+        "time": time_column,
+        "event": event_column,
+        "level": event.levels[_event(event)] if comparison is None else comparison.level(event),
         "times": [float(time) for time in times],
         "at_risk": at_risk,
         "events": events,
-        **where_of(filters),
+        **where_of([*time_filters, *event_filters]),
     }
     return [Placement(entry)]
 

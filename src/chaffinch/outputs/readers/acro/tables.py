@@ -32,7 +32,7 @@ from ...domain import OutputColumn, OutputDomain
 from ..files.parsed import ParsedTable, label_interval
 from ..placing import Placement
 from .commands import Call, ComparedColumn, filters_of, read_comparison, referred_column, where_of
-from .read import AcroDirectory, AcroResult, UnclearError
+from .read import AcroDirectory, AcroResult, UnclearError, check_clear
 
 ANALYSES = {
     "FrequencyTable": "count",
@@ -86,17 +86,18 @@ def table_outputs(
 ) -> list[Placement]:
     """Return the outputs in a crosstab or pivot table; UnclearError, with the reason, where they cannot be told."""
     functions = functions_of(result)
-    if not functions:
-        raise UnclearError("its summary does not say which statistic it is: give a recipe")
-    if unknown := [name for name in functions if name not in KINDS]:
-        raise UnclearError(f"a table of {unknown[0].removeprefix('agg_')}s is not supported")
-    if len(result.tables) != 1 or not result.independent:
-        raise UnclearError(
-            "it does not have one table with the variables that it is of: give a recipe"
-        )
-    for name in (*result.independent, *([result.dependent] if result.dependent else [])):
-        if name not in fields.names:
-            raise UnclearError(f"its variable '{name}' is no column of the data: give a recipe")
+    unknown = [name for name in functions if name not in KINDS]
+    names = (*result.independent, *([result.dependent] if result.dependent else []))
+    absent = [name for name in names if name not in fields.names]
+    check_clear(
+        (not functions, "its summary does not say which statistic it is: give a recipe"),
+        (unknown, f"a table of {''.join(unknown[:1]).removeprefix('agg_')}s is not supported"),
+        (
+            len(result.tables) != 1 or not result.independent,
+            "it does not have one table with the variables that it is of: give a recipe",
+        ),
+        (absent, f"its variable '{''.join(absent[:1])}' is no column of the data: give a recipe"),
+    )
     if call is not None:
         _check_options(call, functions)
     filters, comparisons = ([], {}) if call is None else _columns(result, call)
@@ -121,13 +122,20 @@ def table_outputs(
 
 def _check_options(call: Call, functions: list[str]) -> None:
     """Raise UnclearError for options that make other numbers of a function's."""
-    if call.argument("fill_value") is not None and not set(functions) <= {"count", "sum"}:
-        raise UnclearError("its missing numbers were filled with a value: give a recipe")
+    is_filled = call.argument("fill_value") is not None
     is_normalised = (
         call.argument("normalize") is not None and call.constant("normalize") is not False
     )
-    if is_normalised and functions != ["count"]:
-        raise UnclearError("shares of anything but counts are not supported: give a recipe")
+    check_clear(
+        (
+            is_filled and not set(functions) <= {"count", "sum"},
+            "its missing numbers were filled with a value: give a recipe",
+        ),
+        (
+            is_normalised and functions != ["count"],
+            "shares of anything but counts are not supported: give a recipe",
+        ),
+    )
 
 
 def _columns(result: AcroResult, call: Call) -> tuple[list[str], dict[str, ComparedColumn]]:
@@ -298,17 +306,20 @@ class _Table:
     def _percentages(
         self, name: str, numbers: dict[Key, float | None], notes: list[str]
     ) -> Placement:
-        if self.rounded or (self.suppressed and None in numbers.values()):
-            raise UnclearError(
-                "percentages of a table that is suppressed or rounded are not supported: give a recipe"
-            )
-        width = len(self.layout.rows)
+        width, is_long = len(self.layout.rows), len(self.layout.columns) > 1
+        is_changed = self.rounded or (self.suppressed and None in numbers.values())
         shares = {key: number or 0.0 for key, number in numbers.items()}
-        share_of = _of_what(shares, width)
-        if share_of != "all" and (width > 1 or len(self.layout.columns) > 1):
-            raise UnclearError(
-                "percentages of rows or columns of more than one variable are not supported"
-            )
+        share_of = "all" if is_changed else _of_what(shares, width)
+        check_clear(
+            (
+                is_changed,
+                "percentages of a table that is suppressed or rounded are not supported: give a recipe",
+            ),
+            (
+                share_of != "all" and (width > 1 or is_long),
+                "percentages of rows or columns of more than one variable are not supported",
+            ),
+        )
         table = self._parsed_table(
             {key: 100.0 * share for key, share in shares.items()}, percentages=share_of
         )
@@ -320,12 +331,13 @@ class _Table:
         self, name: str, function: str, cells: Mapping[Key, str], notes: list[str]
     ) -> Placement:
         """The entry of a mean, sum, spread, median or extreme."""
-        if self.result.dependent is None:
-            raise UnclearError(
-                "ACRO did not note which variable it is a statistic of: give a recipe"
-            )
-        if not any(cells.values()):
-            raise UnclearError("every number of it is withheld: nothing is published")
+        check_clear(
+            (
+                self.result.dependent is None,
+                "ACRO did not note which variable it is a statistic of: give a recipe",
+            ),
+            (not any(cells.values()), "every number of it is withheld: nothing is published"),
+        )
         kind, by = KINDS[function], self._by(next(iter(cells)))
         entry: dict[str, Any] = {"name": name, "kind": kind, "of": self.result.dependent}
         entry |= ({"by": list(by)} | self._bands(by) if by else {}) | self.where

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..understood import first_reason
 from .numbers import number_text
 from .parsed import STATISTICS
 from .protocol import Location, UnreadOutput
@@ -48,10 +50,9 @@ _COMMANDS = {
 _FORMS = {
     "a list of records, as Stata prints it": re.compile(r"\s{0,8}\d{1,9}\. \|.*\d"),
     "the first values of a data frame, as R prints them": re.compile(r"'data\.frame':\s+\d+ obs\."),
-    "a list of records, as SAS prints it": re.compile(
-        r"\s{0,8}Obs\s+[A-Za-z_]\w*(?:\s+[A-Za-z_]\w*)*\s*"
-    ),
 }
+_SAS_HEAD = re.compile(r"\s{0,8}Obs\s+[A-Za-z_]\w*(?:\s+[A-Za-z_]\w*)*\s*")
+_SAS_ROW = re.compile(r"\s*1\s+\S")
 _MISSING = ("", "na", "nan", ".", "<na>", "null", "nat")
 _INDEX = ("", "index", "unnamed: 0", "obs", "row", "rownames", "rowname", "x", "...1", "_n")
 
@@ -74,15 +75,17 @@ class PrintedRows:
 
 def printed_rows(file: str, lines: Sequence[str]) -> tuple[list[PrintedRows], list[UnreadOutput]]:
     """Return the rows of a text, and what is records by its form."""
+    blocks = [*_blocks(lines)]
     rows = [
         PrintedRows(file, None, tuple(numbers), tuple(tuple(line.split()) for line in block))
-        for numbers, block in _blocks(lines)
+        for numbers, block in blocks
     ]
-    for numbers, block in _blocks(lines):
-        if (count := _list_length(block)) > 1:
-            rows.append(PrintedRows(file, None, tuple(numbers), (), count))
-    listed = _listed_records(lines)
-    if listed is None:
+    rows += [
+        PrintedRows(file, None, tuple(numbers), (), count)
+        for numbers, block in blocks
+        if (count := _list_length(block)) > 1
+    ]
+    if (listed := _listed_records(lines)) is None:
         return rows, []
     line, description = listed
     reason = (
@@ -95,35 +98,33 @@ def printed_rows(file: str, lines: Sequence[str]) -> tuple[list[PrintedRows], li
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[list[int], list[str]]]:
     """Lines that follow one another without an empty one or a command, with their numbers."""
-    numbers: list[int] = []
-    block: list[str] = []
-    for number, line in enumerate((*lines, ""), 1):
-        if line.strip() and not PROMPT.match(line):
-            numbers.append(number)
-            block.append(line)
-        elif block:
-            yield numbers, block
-            numbers, block = [], []
+    numbered = groupby(enumerate(lines, 1), lambda numbered_line: _is_apart(numbered_line[1]))
+    for is_apart, group in numbered:
+        if not is_apart:
+            numbers, block = zip(*group, strict=True)
+            yield list(numbers), list(block)
+
+
+def _is_apart(line: str) -> bool:
+    return not line.strip() or PROMPT.match(line) is not None
 
 
 def _listed_records(lines: Sequence[str]) -> tuple[int, str] | None:
     """Return the first line at which records are listed, and by what; None where none are."""
     for k, line in enumerate(lines):
         for description, pattern in _FORMS.items():
-            if pattern.fullmatch(line) if "SAS" in description else pattern.match(line):
-                if "SAS" in description and not (
-                    k + 2 < len(lines)
-                    and any(re.match(r"\s*1\s+\S", after) for after in lines[k + 1 : k + 3])
-                ):
-                    continue
+            if pattern.match(line):
                 return k + 1, description
+        if (
+            k + 2 < len(lines)
+            and _SAS_HEAD.fullmatch(line)
+            and any(map(_SAS_ROW.match, lines[k + 1 : k + 3]))
+        ):
+            return k + 1, "a list of records, as SAS prints it"
         for description, pattern in _COMMANDS.items():
-            if not pattern.match(line):
-                continue
-            for after in lines[k + 1 :]:
-                if PROMPT.match(after):
-                    break
-                if re.search(r"\d", after):
+            if pattern.match(line):
+                printed = takewhile(lambda after: not PROMPT.match(after), lines[k + 1 :])
+                if any(re.search(r"\d", after) for after in printed):
                     return k + 1, f"what {description} prints"
     return None
 
@@ -213,11 +214,8 @@ class RecordLookup:
         if printed.n_values is not None:
             return self._as_many(printed.n_values)
         header, body = printed.rows[0], [row for row in printed.rows[1:] if row]
-        shift = 0
-        if (
-            printed.sheet is None and body and len(body[0]) == len(header) + 1
-        ):  # text: row numbers have no name
-            shift = 1
+        # In text row numbers have no name.
+        shift = int(printed.sheet is None and bool(body) and len(body[0]) == len(header) + 1)
         body = [row for row in body[:MAX_ROWS] if len(row) == len(header) + shift]
         is_matrix = bool(shift) and [row[0] for row in body] == list(header)  # of correlations
         if not body or is_matrix:
@@ -231,17 +229,14 @@ class RecordLookup:
         ]
         named = {k: name for k in indices if (name := names[k]) is not None}
         are_all_named = len(named) == len(indices)
-        if len(set(named.values())) < len(named):
+        if len(set(named.values())) < len(named) or self._is_grouped(named, columns):
             return None
-        if not self._is_grouped(named, columns):
-            if reason := self._by_name(named, columns, are_all_named=are_all_named):
-                return reason
-            if not are_all_named and (reason := self._by_value(indices, named, columns, header)):
-                return reason
-            return self._as_many(len(printed.rows) - 1) or (
-                self._as_many(len(printed.rows)) if not named else None
-            )
-        return None
+        return (
+            self._by_name(named, columns, are_all_named=are_all_named)
+            or (None if are_all_named else self._by_value(indices, named, columns, header))
+            or self._as_many(len(printed.rows) - 1)
+            or (self._as_many(len(printed.rows)) if not named else None)
+        )
 
     def _as_many(self, count: int) -> str | None:
         if count in self.sizes and count >= MIN_ROWS:
@@ -254,24 +249,28 @@ class RecordLookup:
         if len(named) == 1 and are_all_named and len(columns[next(iter(named))]) >= self.threshold:
             ((k, name),) = named.items()
             known = self.codes(name)[0]
-            if (
-                len(known) > MAX_GROUPING_LEVELS
-                and np.mean([cell in known for cell in columns[k]]) >= 0.9
-            ):
+            share = np.mean([cell in known for cell in columns[k]])
+            if len(known) > MAX_GROUPING_LEVELS and share >= 0.9:
                 return "It lists values of one column of the data, a row a person."
         if len(named) < 2:
             return None
         present, rare = self._match_records(named, columns)
         n_rows = len(present)
-        if are_all_named and present.sum() >= max(1, n_rows / 2):
-            return "Its columns are columns of the data, and its rows are records of the data."
-        if are_all_named and len(named) >= 3 and n_rows >= 3:
-            return "Its header is that of the data: a row a person."
-        if rare.sum() >= max(3, n_rows / 2):
-            return (
-                f"Its rows match records of the data that fewer than {self.threshold} people share."
-            )
-        return None
+        return first_reason(
+            (
+                are_all_named and present.sum() >= max(1, n_rows / 2),
+                "Its columns are columns of the data, and its rows are records of the data.",
+            ),
+            (
+                are_all_named and len(named) >= 3 and n_rows >= 3,
+                "Its header is that of the data: a row a person.",
+            ),
+            (rare.sum() >= max(3, n_rows / 2), self._rare_records),
+        )
+
+    @property
+    def _rare_records(self) -> str:
+        return f"Its rows match records of the data that fewer than {self.threshold} people share."
 
     def _by_value(
         self,
@@ -297,11 +296,7 @@ class RecordLookup:
         if len(mapped) < 3 or self._is_grouped(mapped, columns):
             return None
         _, rare = self._match_records(mapped, columns)
-        if rare.sum() >= max(5, 0.8 * len(rare)):
-            return (
-                f"Its rows match records of the data that fewer than {self.threshold} people share."
-            )
-        return None
+        return self._rare_records if rare.sum() >= max(5, 0.8 * len(rare)) else None
 
     def _distinct(self, names: tuple[str, ...]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """The combinations of values of some columns that occur, as hashes in order, and how many records have each."""
@@ -335,19 +330,15 @@ class RecordLookup:
         labels = {
             k: name for k, name in mapped.items() if len(self.codes(name)[0]) <= MAX_GROUPING_LEVELS
         }
-        for chosen in (
-            labels,
-            dict(list(labels.items())[:1]),
-        ):  # all of them, or the first: others may be statistics
-            if not chosen:
-                return False
-            groups = list(zip(*(columns[k] for k in chosen), strict=True))
-            present, _ = self._match_records(chosen, columns)
-            if len(set(groups)) == len(groups) and present.sum() >= COVERED * len(
-                self._distinct(tuple(chosen.values()))[0]
-            ):
-                return True
-        return False
+        # All of them, or the first: others may be statistics.
+        choices = [labels, dict(list(labels.items())[:1])]
+        return bool(labels) and any(self._has_each_group(chosen, columns) for chosen in choices)
+
+    def _has_each_group(self, labels: dict[int, str], columns: Sequence[Sequence[str]]) -> bool:
+        groups = list(zip(*(columns[k] for k in labels), strict=True))
+        present, _ = self._match_records(labels, columns)
+        n_groups = len(self._distinct(tuple(labels.values()))[0])
+        return len(set(groups)) == len(groups) and bool(present.sum() >= COVERED * n_groups)
 
 
 def _mix_codes(keys: NDArray[np.uint64], codes: NDArray[np.int64]) -> NDArray[np.uint64]:

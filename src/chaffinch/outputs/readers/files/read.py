@@ -26,6 +26,7 @@ from ...source import (
     ReadFrom,
 )
 from ..placing import place_candidates
+from ..understood import first_reason
 from .grids import CellGrid, blocks_of, csv_grid, html_page, workbook_grids
 from .microdata import (
     PrintedRows,
@@ -58,6 +59,7 @@ TABLES = (".csv", ".tsv")
 WORKBOOKS = (".xlsx", ".xlsm", ".ods")
 TEXTS = (".txt", ".log", ".out", ".lst", ".smcl", ".text", ".rout", ".md")
 PAGES = (".html", ".htm")
+ENDINGS = (*TABLES, *WORKBOOKS, *TEXTS, *PAGES)
 OLD_WORKBOOKS = (".xls", ".xlsb")
 """Workbooks of which neither the size nor what lies beside the cells can be told before they are unpacked."""
 MOST_BYTES = 16 << 20
@@ -178,21 +180,18 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
     """
     paths_of_files, folder = _list_files(paths)
     sidecar = Sidecar.read(folder / SIDECAR)
-    outputs, unread = list[ReadOutput](), list[UnreadOutput]()
+    results = list[ReadOutput | UnreadOutput]()
     ignored, printed = list[str](), list[PrintedRows]()
-    for path in paths_of_files:
-        contents = _contents(path)
-        unread += contents.unread
+    for contents in map(_contents, paths_of_files):
+        annotated = [(match, sidecar.annotation(match[0])) for match in contents.matches]
+        ignored += [name for (name, *_), annotation in annotated if annotation.ignore]
+        results += contents.unread
+        results += [
+            _output(*match, annotation) for match, annotation in annotated if not annotation.ignore
+        ]
         printed += contents.printed
-        for name, location, match in contents.matches:
-            annotation = sidecar.annotation(name)
-            output = None if annotation.ignore else _output(name, location, match, annotation)
-            if output is None:
-                ignored.append(name)
-            elif isinstance(output, ReadOutput):
-                outputs.append(output)
-            else:
-                unread.append(output)
+    outputs = [output for output in results if isinstance(output, ReadOutput)]
+    unread = [output for output in results if isinstance(output, UnreadOutput)]
     names = OutputFiles(tuple(outputs), tuple(unread), tuple(ignored)).names
     if len(names) > MOST_IN_ALL:
         raise InputError(f"There are over {MOST_IN_ALL:,} outputs. Check them in parts.")
@@ -264,20 +263,22 @@ def _contents(file: Path) -> _Contents:
     ending = file.suffix.lower()
     location = Location(file.name)
     try:
-        if file.is_symlink():
-            raise InputError("it is a link. Put the file itself into the folder.")
-        if file.is_dir():
-            raise InputError("it is a folder within the folder. Check it by itself.")
+        reason = first_reason(
+            (file.is_symlink(), "it is a link. Put the file itself into the folder."),
+            (file.is_dir(), "it is a folder within the folder. Check it by itself."),
+            (
+                ending in OLD_WORKBOOKS,
+                f"'{ending}' workbooks are not read: what lies in them beside their cells cannot be listed. Save it as .xlsx.",
+            ),
+            (
+                ending not in ENDINGS,
+                f"files that end in '{ending}' are not read: {', '.join(ENDINGS)} are. Take it out of the folder.",
+            ),
+        )
+        if reason is not None:
+            raise InputError(reason)
         if ending in WORKBOOKS:
             return _of_grids(file.name, workbook_grids(file), hidden=unread_contents(file))
-        if ending in OLD_WORKBOOKS:
-            raise InputError(
-                f"'{ending}' workbooks are not read: what lies in them beside their cells cannot be listed. Save it as .xlsx."
-            )
-        if ending not in (*TABLES, *TEXTS, *PAGES):
-            raise InputError(
-                f"files that end in '{ending}' are not read: {', '.join((*TABLES, *WORKBOOKS, *TEXTS, *PAGES))} are. Take it out of the folder."
-            )
         text = _text(file)
         if ending in TABLES:
             return _of_grids(file.name, [csv_grid(text)])
