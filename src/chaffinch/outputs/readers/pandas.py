@@ -89,13 +89,18 @@ def table_of(
         keys["margins"] = True
     if kind == "table" and weight is None:
         _check_shares(cells, name, percentages)
-        _check_whole(cells, name, percentages)
     is_counted = kind == "table" and percentages is None and weight is None
     form = "table" if is_counted else "values"
     numbers = {_key(levels, name): _cell(number, form) for levels, number in cells}
     is_missing = None in numbers.values()
+    plain_numbers = [plain(number) for _, number in cells]
     refuse(
         name,
+        (
+            is_counted and any(map(_is_fraction, plain_numbers)),
+            "has counts that are not whole. If they are weighted, name the column of weights: weight=...; if they are a summary, say "
+            'which and of what: kind="mean", variable=...; percentages are percentages="rows", "columns" or "all".',
+        ),
         (
             weight is not None and (kind != "table" or keys.get("margins")),
             'has weights: only tables without totals can have them. Leave out the totals, or use kind = "weighted-mean" in a file.',
@@ -197,17 +202,8 @@ def _check_shares(cells: Cells, name: str, percentages: str | None) -> None:
             )
 
 
-def _check_whole(cells: Cells, name: str, percentages: str | None) -> None:
-    """Raise InputError where counts are not whole numbers: they are weighted, or a summary."""
-    numbers = [] if percentages is not None else [plain(number) for _, number in cells]
-    if any(
-        isinstance(number, float) and math.isfinite(number) and not number.is_integer()
-        for number in numbers
-    ):
-        raise InputError(
-            f"Output '{name}' has counts that are not whole. If they are weighted, name the column of weights: weight=...; if they are a summary, say "
-            'which and of what: kind="mean", variable=...; percentages are percentages="rows", "columns" or "all".'
-        )
+def _is_fraction(number: Any) -> bool:
+    return isinstance(number, float) and math.isfinite(number) and not number.is_integer()
 
 
 def _crosstab_cells(table: Any, by: Sequence[str] | None, name: str) -> tuple[list[str], Cells]:

@@ -61,8 +61,16 @@ def refuse(output: str, *reasons: tuple[object, str]) -> None:
     ...
     chaffinch._base.errors.InputError: Output 'm' was not fitted.
     """
+    head = f"Output '{output}'"
+    check_reasons(
+        *((holds, f"{head}{'' if reason[0] == ':' else ' '}{reason}") for holds, reason in reasons)
+    )
+
+
+def check_reasons(*reasons: tuple[object, str], error: type[InputError] = InputError) -> None:
+    """Raise an error with the first of some reasons that holds: each is whether it does, and what it says."""
     if (reason := first_reason(*reasons)) is not None:
-        raise InputError(f"Output '{output}'{'' if reason[0] == ':' else ' '}{reason}")
+        raise error(reason)
 
 
 def first_reason(*reasons: tuple[object, str]) -> str | None:

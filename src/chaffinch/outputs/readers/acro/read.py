@@ -26,7 +26,7 @@ from typing import Any
 
 from ...._base.checks import check_name, check_whole
 from ...._base.errors import FileError, InputError, join_names
-from ..understood import first_reason
+from ..understood import check_reasons
 
 RESULTS, CONFIG, CHECKSUMS = "results.json", "config.json", "checksums"
 STATUSES = ("pass", "review", "fail")
@@ -48,8 +48,7 @@ class UnclearError(InputError):
 
 def check_clear(*reasons: tuple[object, str]) -> None:
     """Raise UnclearError with the first of some reasons that holds: each is whether it does, and what it says."""
-    if (reason := first_reason(*reasons)) is not None:
-        raise UnclearError(reason)
+    check_reasons(*reasons, error=UnclearError)
 
 
 class _FileFaultError(InputError):
@@ -162,15 +161,18 @@ def read_acro(folder: str | os.PathLike[str], *, lenient: bool = False) -> AcroD
     raw = _checked_bytes(folder_path, RESULTS, MOST_JSON_BYTES)
     data = json_object(raw, f"'{folder_path / RESULTS}'")
     version = _version(data, folder_path)
-    entries = data.get("results")
-    if not isinstance(entries, dict):
-        raise InputError(
-            f"'{folder_path / RESULTS}' must have results by name. Finalise the session again."
-        )
-    if len(entries) > MOST_RESULTS:
-        raise InputError(
-            f"'{folder_path / RESULTS}' has {len(entries)} results, over {MOST_RESULTS}."
-        )
+    entries: Any = data.get("results")
+    n_results = len(entries) if isinstance(entries, dict) else None
+    check_reasons(
+        (
+            n_results is None,
+            f"'{folder_path / RESULTS}' must have results by name. Finalise the session again.",
+        ),
+        (
+            (n_results or 0) > MOST_RESULTS,
+            f"'{folder_path / RESULTS}' has {n_results} results, over {MOST_RESULTS}.",
+        ),
+    )
     config = _config(folder_path)
     results = [_result(uid, entry, folder_path, lenient=lenient) for uid, entry in entries.items()]
     withheld = tuple(uid for uid in entries if NOT_FOR_RELEASE in uid)
@@ -271,12 +273,13 @@ def _result(uid: str, entry: object, folder: Path, *, lenient: bool) -> AcroResu
     if entry["uid"] != uid:
         raise InputError(f"{what} must have its own name as uid.")
     check_name("status", entry["status"], STATUSES, prefix=f"{what}: ")
-    if not isinstance(files, list) or not all(isinstance(file, dict) for file in files):
-        raise InputError(f"{what} must have a list of files.")
-    if wrong := next((key for key, text in texts.items() if not isinstance(text, str)), None):
-        raise InputError(f"{what}: its {wrong} must be words.")
-    if not isinstance(comments, list):
-        raise InputError(f"{what} must have a list of comments.")
+    wrong = next((key for key, text in texts.items() if not isinstance(text, str)), None)
+    is_list = isinstance(files, list) and all(isinstance(file, dict) for file in files)
+    check_reasons(
+        (not is_list, f"{what} must have a list of files."),
+        (wrong, f"{what}: its {wrong} must be words."),
+        (not isinstance(comments, list), f"{what} must have a list of comments."),
+    )
     fair, properties = (
         section if isinstance(section := entry.get(key), dict) else {}
         for key in ("fair", "properties")

@@ -263,26 +263,22 @@ def recipes_of_acro(
     outputs: list[AcroOutput] = []
     skipped: list[SkippedResult] = []
     for result in directory.results:
-        outputs_of_result, reason = list[AcroOutput](), ""
+        reason = ""
         try:
-            for output in _outputs(result, directory, fields, size):
-                notes = output.notes + _check_count(output, result, table, rows)
-                statbarn = _statbarn(output.entry["kind"])
-                outputs_of_result.append(
-                    AcroOutput(
-                        result.uid,
-                        result.status,
-                        statbarn,
-                        output.entry,
-                        notes,
-                        uncertain=output.uncertain,
-                    )
+            outputs_of_result = [
+                AcroOutput(
+                    result.uid,
+                    result.status,
+                    _statbarn(output.entry["kind"]),
+                    output.entry,
+                    output.notes + _check_count(output, result, table, rows),
+                    uncertain=output.uncertain,
                 )
+                for output in _outputs(result, directory, fields, size)
+            ]
         except InputError as error:
-            outputs_of_result, reason = (
-                [],
-                f"{error}{'' if isinstance(error, UnclearError) else ' Give a recipe.'}",
-            )
+            advice = "" if isinstance(error, UnclearError) else " Give a recipe."
+            outputs_of_result, reason = [], f"{error}{advice}"
         if result.uid in given:
             entry = {**given[result.uid], "name": result.uid}
             readable = any(not output.uncertain for output in outputs_of_result)

@@ -191,17 +191,16 @@ class _Table:
         for axis, name in enumerate(layout.variables):
             keys = (key for cells in layout.parts.values() for key in cells)
             labels = sorted({str(key[axis]) for key in keys if key[axis] is not None})
-            if name in comparisons:
-                groups = comparisons[name].groups(fields[name], labels)
-                named = {word: word for word in labels}
-            else:
-                named, groups = _own_labels(fields[name], labels)
+            named, groups = (
+                ({label: label for label in labels}, comparisons[name].groups(fields[name], labels))
+                if name in comparisons
+                else _own_labels(fields[name], labels)
+            )
             self.names.append(named)
             self.groups |= {name: groups} if groups else {}
-        self.counts: dict[Key, int] = {}
-        if mitigation not in ("suppress", "round"):
-            shown = layout.parts.get("count", {}).items()
-            self.counts = {key: round(number_of(text)) for key, text in shown if text}
+        is_plain = mitigation not in ("suppress", "round")
+        counts = layout.parts.get("count", {}) if is_plain else {}
+        self.counts = {key: round(number_of(text)) for key, text in counts.items() if text}
 
     def outputs(self, function: str, cells: Mapping[Key, str]) -> list[Placement]:
         """Return the output of a function, and one for each kind of totals that is not part of it."""
@@ -391,13 +390,14 @@ def _own_labels(
         raise UnclearError(
             f"'{strange[0]}' in its table is no level of column '{field.name}' in the data: give a recipe"
         )
-    groups = {}
-    for label, band in bands.items():
-        values = zip(field.levels, field.values, strict=True)
-        inside = [level for level, value in values if band.holds(value)]
-        if not inside:
-            raise UnclearError(f"no level of column '{field.name}' lies in its band '{label}'")
-        groups[label] = [inside[0], inside[-1]]
+    by_value = [*zip(field.levels, field.values, strict=True)]
+    inside = {
+        label: [level for level, value in by_value if band.holds(value)]
+        for label, band in bands.items()
+    }
+    if empty := next((label for label, levels in inside.items() if not levels), None):
+        raise UnclearError(f"no level of column '{field.name}' lies in its band '{empty}'")
+    groups = {label: [levels[0], levels[-1]] for label, levels in inside.items()}
     in_order = sorted(groups.items(), key=lambda item: float(item[1][0]))
     return {label: label for label in labels}, dict(in_order)
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from ...._base.checks import check_name
 from ...._base.errors import FileError, InputError
 from ...rules.findings import ORDER
+from ..understood import check_reasons
 from .read import (
     CHECKSUMS,
     MOST_FILE_BYTES,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ...rules.findings import RuleFinding
 
 UID = "chaffinch_check"
+OTHER_JUDGED = "Chaffinch: not assessed. Not this result was judged, though it can be read, but a recipe that was given for it."
 LONGEST_COMMENT = 4000
 LONGEST_VERDICT = 2000
 """Characters of a comment that is ours."""
@@ -102,23 +104,33 @@ def write_back(
 
 
 def _target(folder: Path, out_folder: str | os.PathLike[str] | None, *, in_place: bool) -> Path:
-    if in_place:
-        if out_folder is not None:
-            raise InputError("Name a new folder, or write in place: not both.")
-        if folder.is_symlink():
-            raise InputError(f"'{folder}' is a link: name the folder itself to write in place.")
-        return folder.resolve()
+    check_reasons(
+        (
+            in_place and out_folder is not None,
+            "Name a new folder, or write in place: not both.",
+        ),
+        (
+            in_place and folder.is_symlink(),
+            f"'{folder}' is a link: name the folder itself to write in place.",
+        ),
+        (
+            not in_place and out_folder is None,
+            "Name a new folder for the directory with our result; or say that it is to be written in place.",
+        ),
+    )
     if out_folder is None:
-        raise InputError(
-            "Name a new folder for the directory with our result; or say that it is to be written in place."
-        )
+        return folder.resolve()
     target = Path(out_folder)
-    if target.exists() or target.is_symlink():
-        raise InputError(f"Cannot write '{target}': it exists. Name a new folder.")
-    if folder.resolve() in (target.resolve(), *target.resolve().parents):
-        raise InputError(
-            f"Cannot write '{target}': it lies in the directory itself. Name a folder outside it."
-        )
+    check_reasons(
+        (
+            target.exists() or target.is_symlink(),
+            f"Cannot write '{target}': it exists. Name a new folder.",
+        ),
+        (
+            folder.resolve() in (target.resolve(), *target.resolve().parents),
+            f"Cannot write '{target}': it lies in the directory itself. Name a folder outside it.",
+        ),
+    )
     if not target.parent.is_dir():
         raise FileError(
             f"Cannot write '{target}': there is no folder '{target.parent}'. Make it first, or name another."
@@ -157,14 +169,16 @@ def _contents(directory: AcroDirectory, reports: Sequence[Path]) -> dict[Path, b
                 )
             raw = path.read_bytes()
         data = json_object(raw, f"'{path}'") if path.suffix.lower() == ".json" else {}
-        if {"version", "results"} <= set(data):
-            raise InputError(
-                f"'{path}' has both keys version and results, by which viewers find ACRO's own file. Rename one of them."
-            )
-        if data.get("confidential"):
-            raise InputError(
-                f"'{path}' is confidential: it is for inside alone, and no report to write back."
-            )
+        check_reasons(
+            (
+                {"version", "results"} <= set(data),
+                f"'{path}' has both keys version and results, by which viewers find ACRO's own file. Rename one of them.",
+            ),
+            (
+                data.get("confidential"),
+                f"'{path}' is confidential: it is for inside alone, and no report to write back.",
+            ),
+        )
         contents[path] = raw
     return contents
 
@@ -260,22 +274,18 @@ def result_comments(
     }
     readable = {recipe.name: recipe.readable for recipe in result.about.by_recipe}
     for uid, names in of_results.items():
-        if readable.get(uid):
-            comments[uid] = (
-                f"Chaffinch: not assessed. Not this result was judged, though it can be read, but a recipe that was given for it. {together}"
-            )
-            continue
         findings = [
             finding
             for finding in result.rules
             if finding.status != "pass" and set(names) & set(finding.names)
         ]
         sentences = [_sentence(finding, names) for finding in findings]
-        if uid in readable:
+        if readable.get(uid):
+            head, sentences = OTHER_JUDGED, []
+        elif uid in readable:
             head = "Chaffinch: review. Not this result was judged, since it cannot be read, but a recipe that was given for it. Of the recipe:"
-            sentences = sentences or [
-                "it breaks no rule. That says nothing of the files of this result."
-            ]
+            harmless = "it breaks no rule. That says nothing of the files of this result."
+            sentences = sentences or [harmless]
         else:
             rows = [row for row in result.summary if row.output in names]
             verdict = max((row.verdict for row in rows), key=ORDER.index, default="not assessed")

@@ -17,6 +17,7 @@ from .protocol import (
     LineError,
     Match,
     OpenQuestionError,
+    check_lines,
     fit_keys,
     unreadable_match,
 )
@@ -259,10 +260,11 @@ def _column(block: CellGrid, first: int, k: int) -> tuple[tuple[Row, ...], dict[
             last = ""
         else:
             last = name
-            if name in cells and cell:
-                raise LineError(line, "a coefficient stands there twice.")
-            if cell and not is_number(re.sub(r"\s*\(.*\)\s*$", "", cell)):
-                raise LineError(line, "a coefficient is no number.")
+            is_plain = is_number(re.sub(r"\s*\(.*\)\s*$", "", cell))
+            check_lines(
+                (name in cells and cell, line, "a coefficient stands there twice."),
+                (cell and not is_plain, line, "a coefficient is no number."),
+            )
             cells |= {name: cell} if cell else {}
     rows = []
     for term, cell in cells.items():
@@ -282,10 +284,11 @@ def _column_fit(model: _ModelColumn, annotation: Annotation) -> ParsedFit:
     sign = decimal_sign((row[1] for row in model.rows), annotation, "coefficients.")
     for _, estimate, bracket in model.rows:
         line = estimate.position.line
-        if number_text(estimate, sign) is None:
-            raise LineError(line, "a coefficient is no number.")
-        if bracket and number_text(bracket, sign) is None and not _RANGE.match(bracket):
-            raise LineError(line + 1, "what stands in brackets is no number.")
+        is_odd = number_text(bracket, sign) is None and not _RANGE.match(bracket)
+        check_lines(
+            (number_text(estimate, sign) is None, line, "a coefficient is no number."),
+            (bracket and is_odd, line + 1, "what stands in brackets is no number."),
+        )
     brackets = [bracket for *_, bracket in model.rows]
     numbers = coefficients_of(model.rows, sign, "a coefficient is no number.", absent=brackets)
     if "standard errors in" not in model.notes:

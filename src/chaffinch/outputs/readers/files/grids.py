@@ -79,11 +79,7 @@ def _check_cells(count: int) -> None:
 
 def csv_grid(text: str) -> CellGrid:
     """Return the rows of a text with delimiters: commas, semicolons, tabs or bars, by which most lines have the same number of cells."""
-    best, best_score = ",", -1.0
-    for sign in _DELIMITERS:
-        score = _evenness(text, sign)
-        if score > best_score + 1e-9:
-            best, best_score = sign, score
+    best = max(_DELIMITERS, key=lambda sign: round(_evenness(text, sign), 9))
     rows, numbers = [], []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=best, strict=True)
     begun = 1

@@ -36,6 +36,7 @@ from ..coefficient_names import (
     patsy_name,
     rebuilt_formula,
 )
+from ..understood import check_reasons
 from .numbers import parse_count
 
 UNNAMED = ("(rows)", "(columns)", "(layers)")
@@ -512,12 +513,13 @@ class ParsedTest(_Form):
         if self.unresolved_reason:
             raise InputError(self.unresolved_reason)
         self.check_columns(fields, self.variables, "by = [...]")
-        if not self.by:
-            raise InputError(
-                "the file does not say which columns it is a test of: write by = [...]"
-            )
-        if self.variable is None and self.kind in COMPARISONS:
-            raise InputError("the file does not say which column it compares: write of = ...")
+        check_reasons(
+            (not self.by, "the file does not say which columns it is a test of: write by = [...]"),
+            (
+                self.variable is None and self.kind in COMPARISONS,
+                "the file does not say which column it compares: write of = ...",
+            ),
+        )
         is_correlation = self.kind == "correlation"
         columns = (
             {"of": list(self.by)} if is_correlation else {"by": list(self.by), "of": self.variable}
@@ -596,23 +598,28 @@ class ParsedFit(_Form):
 
     def further_findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return that the least and the largest residual are those of single people, and that few were left out, where these are shown."""
-        findings = []
-        if self.left_out is not None and 0 < self.left_out < policy.threshold:
-            sentence = f"It says how many records were left out for missing values: fewer than {policy.threshold}."
-            findings.append(review(name, self.kind, "records left out", sentence, "left out"))
-        if self.smallest_group is not None and self.smallest_group < policy.threshold:
-            sentence = (
-                f"It says how many people its smallest group has: fewer than {policy.threshold}."
-            )
-            where = ["smallest group"]
-            findings.append(
-                finding(name, self.kind, "threshold", where, total=1, sentence=sentence)
-            )
-        if self.extremes:
-            sentence = "The least and the largest residual are shown: each is that of one person."
-            extremes = ("least", "largest")
-            findings.append(review(name, self.kind, "extremes of residuals", sentence, *extremes))
-        return findings
+        threshold, smallest = policy.threshold, self.smallest_group
+        few_left = (
+            f"It says how many records were left out for missing values: fewer than {threshold}."
+        )
+        few = f"It says how many people its smallest group has: fewer than {threshold}."
+        shown = "The least and the largest residual are shown: each is that of one person."
+        groups = ["smallest group"]
+        remarks = (
+            (
+                0 < (self.left_out or 0) < threshold,
+                review(name, self.kind, "records left out", few_left, "left out"),
+            ),
+            (
+                smallest is not None and smallest < threshold,
+                finding(name, self.kind, "threshold", groups, total=1, sentence=few),
+            ),
+            (
+                self.extremes,
+                review(name, self.kind, "extremes of residuals", shown, "least", "largest"),
+            ),
+        )
+        return [remark for holds, remark in remarks if holds]
 
     def findings(self, name: str, policy: Policy) -> list[RuleFinding]:
         """Return what n and degrees of freedom say; that the rest needs the records."""

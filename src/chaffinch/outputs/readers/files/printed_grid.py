@@ -31,7 +31,7 @@ from .parsed import (
     ParsedTable,
     ParsedTest,
 )
-from .protocol import Annotation, LineError, OpenQuestionError
+from .protocol import Annotation, LineError, OpenQuestionError, check_lines
 
 TOTALS = (
     "all",
@@ -216,18 +216,21 @@ def _is_total(name: str) -> bool:
 
 def _check_names(grid: PrintedGrid, annotation: Annotation) -> None:
     """Raise for two rows or columns of the same name, and for totals that are not the last."""
-    for names in (grid.rows, grid.columns):
-        if twice := next((name for name, times in Counter(names).items() if times > 1), None):
-            what = "see the file" if twice else "a blank one"
-            fault = f"two rows or columns have the same name ({what}). Name them apart."
-            raise LineError(grid.lines[0], fault)
-    if annotation.totals is not False and any(
-        _is_total(name) for names in (grid.rows, grid.columns) for name in names[:-1]
-    ):
-        raise LineError(
+    all_names = (grid.rows, grid.columns)
+    counted = [pair for names in all_names for pair in Counter(names).items()]
+    has_totals_before = any(_is_total(name) for names in all_names for name in names[:-1])
+    check_lines(
+        (
+            any(name and times > 1 for name, times in counted),
+            grid.lines[0],
+            "two rows or columns have the same name (see the file). Name them apart.",
+        ),
+        (
+            annotation.totals is not False and has_totals_before,
             grid.lines[0],
             "totals stand before the last row or column. Put them last, or say totals = false.",
-        )
+        ),
+    )
 
 
 def _cell(cell: PrintedText, sign: str) -> str:
@@ -345,14 +348,18 @@ def _labelled_table(
     bottom, right = totals
     rows = grid.rows[:-1] if bottom else grid.rows
     columns = grid.columns[:-1] if right else grid.columns
-    if any(SEPARATOR in label for label in (*rows, *columns)):
-        fault = f"a label has the sign {SEPARATOR} in it. Rename the level."
-        raise LineError(grid.lines[0], fault)
-    if TOTAL in (*rows, *columns):
-        fault = (
-            f"a level is called '{TOTAL}', as totals are. Rename the level, or put the totals last."
-        )
-        raise LineError(grid.lines[0], fault)
+    check_lines(
+        (
+            any(SEPARATOR in label for label in (*rows, *columns)),
+            grid.lines[0],
+            f"a label has the sign {SEPARATOR} in it. Rename the level.",
+        ),
+        (
+            TOTAL in (*rows, *columns),
+            grid.lines[0],
+            f"a level is called '{TOTAL}', as totals are. Rename the level, or put the totals last.",
+        ),
+    )
     labels = (tuple(rows), tuple(columns)) if columns else (tuple(rows),)
     body = (cell for row in cells[: len(rows)] for cell in row[: len(columns) or 1])
     numbers = dict(zip(product(*labels), body, strict=True))

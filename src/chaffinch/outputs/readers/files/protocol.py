@@ -25,6 +25,7 @@ from ...._base.files import read_small
 from ...._base.registry import Registry
 from ...._base.results import without_none
 from ...rules.findings import RuleFinding, Status
+from ..understood import check_reasons
 
 if TYPE_CHECKING:
     from .parsed import ParsedOutput
@@ -56,6 +57,13 @@ class LineError(InputError):
     def __init__(self, line: int, fault: str) -> None:
         super().__init__(f"line {line}: {fault}")
         self.line, self.fault = line, fault[:1].upper() + fault[1:]
+
+
+def check_lines(*faults: tuple[object, int, str]) -> None:
+    """Raise LineError for the first of some faults that there is: each is whether it is, its line and what it says."""
+    for is_there, line, fault in faults:
+        if is_there:
+            raise LineError(line, fault)
 
 
 class OpenQuestionError(Exception):
@@ -206,14 +214,17 @@ class Sidecar:
             path, what="file of help", max_bytes=MOST_BYTES, next_step=f"Write {SIDECAR} as TOML."
         )
         data = parse_document(text, str(path))
-        if "format" in data:
-            raise InputError(
-                f"'{path}' is a file of outputs, and stands where help for the other files is looked for. Check it by itself, or move it."
-            )
-        if bare := next((name for name, keys in data.items() if not isinstance(keys, dict)), None):
-            raise InputError(
-                f'\'{path}\': "{bare}" must have keys in braces, such as {{ kind = "table" }}.'
-            )
+        bare = next((name for name, keys in data.items() if not isinstance(keys, dict)), None)
+        check_reasons(
+            (
+                "format" in data,
+                f"'{path}' is a file of outputs, and stands where help for the other files is looked for. Check it by itself, or move it.",
+            ),
+            (
+                bare is not None,
+                f'\'{path}\': "{bare}" must have keys in braces, such as {{ kind = "table" }}.',
+            ),
+        )
         lines = {
             name: validate_document(Annotation, keys, f"'{path}', \"{name}\"")
             for name, keys in data.items()

@@ -26,7 +26,7 @@ from ...source import (
     ReadFrom,
 )
 from ..placing import place_candidates
-from ..understood import first_reason
+from ..understood import check_reasons
 from .grids import CellGrid, blocks_of, csv_grid, html_page, workbook_grids
 from .microdata import (
     PrintedRows,
@@ -263,7 +263,7 @@ def _contents(file: Path) -> _Contents:
     ending = file.suffix.lower()
     location = Location(file.name)
     try:
-        reason = first_reason(
+        check_reasons(
             (file.is_symlink(), "it is a link. Put the file itself into the folder."),
             (file.is_dir(), "it is a folder within the folder. Check it by itself."),
             (
@@ -275,8 +275,6 @@ def _contents(file: Path) -> _Contents:
                 f"files that end in '{ending}' are not read: {', '.join(ENDINGS)} are. Take it out of the folder.",
             ),
         )
-        if reason is not None:
-            raise InputError(reason)
         if ending in WORKBOOKS:
             return _of_grids(file.name, workbook_grids(file), hidden=unread_contents(file))
         text = _text(file)

@@ -197,7 +197,7 @@ def is_survival_table(grid: PrintedGrid) -> bool:
 
 
 def parse_survival(
-    grid: PrintedGrid, annotation: Annotation, formula: str | None = None
+    grid: PrintedGrid, annotation: Annotation, formula: str | None = None, reason: str = ""
 ) -> ParsedSurvival:
     """Return a table with a row for each time, of each stratum where its last column, `strata`, names these; the formula is R's."""
     sign = decimal_sign(grid.all_cells, annotation, "a Kaplan-Meier table.", fallback=".")
@@ -235,7 +235,7 @@ def parse_survival(
         or len(groups) < len(grid.rows) - 1
     ):
         raise LineError(grid.lines[0], "two rows of the Kaplan-Meier table are of the same time.")
-    reason = "" if surv else f"its label is written in words that are not read: {_SAY}"
+    unread = "" if surv else f"its label is written in words that are not read: {_SAY}"
     return ParsedSurvival(
         surv.time if surv else None,
         tuple(annotation.columns.get(column, column) for column in by),
@@ -244,5 +244,5 @@ def parse_survival(
         annotation.where,
         event=surv.event if surv else None,
         level=surv.level if surv else None,
-        unresolved_reason=reason if label.strip() else "",
+        unresolved_reason=reason or (unread if label.strip() else ""),
     )

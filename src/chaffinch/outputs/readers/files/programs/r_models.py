@@ -189,13 +189,17 @@ def _cut_error(text: str, first: int, what: str) -> LineError:
     return LineError(last, f"the summary ends before {what}: the file is cut.")
 
 
-def _lm(fit: ParsedFit, text: str, keys: Mapping[str, str], first: int) -> ParsedFit:
-    match = re.search(
-        r"Residual standard error:\s*\S+\s+on\s+([\d,.]+)\s+degrees? of freedom", text
-    )
+def _count_in(text: str, pattern: str, first: int, what: str) -> int:
+    """The count that a pattern has in a summary; LineError where it does not stand there."""
+    match = re.search(pattern, text)
     if match is None:
-        raise _cut_error(text, first, "its residual degrees of freedom")
-    dof = parse_count(group_of(match, 1, first))
+        raise _cut_error(text, first, what)
+    return parse_count(group_of(match, 1, first))
+
+
+def _lm(fit: ParsedFit, text: str, keys: Mapping[str, str], first: int) -> ParsedFit:
+    pattern = r"Residual standard error:\s*\S+\s+on\s+([\d,.]+)\s+degrees? of freedom"
+    dof = _count_in(text, pattern, first, "its residual degrees of freedom")
     return replace(fit, dof=dof, n=dof + len(fit.coefficients))
 
 
@@ -226,10 +230,7 @@ def _glm(fit: ParsedFit, text: str, keys: Mapping[str, str], first: int) -> Pars
 
 
 def _cox(fit: ParsedFit, text: str, keys: Mapping[str, str], first: int) -> ParsedFit:
-    match = re.search(r"\bn=\s*(\d+)", text)
-    if match is None:
-        raise _cut_error(text, first, "its n")
-    fit = replace(fit, kind="cox", n=parse_count(group_of(match, 1, first)))
+    fit = replace(fit, kind="cox", n=_count_in(text, r"\bn=\s*(\d+)", first, "its n"))
     label = survival_label(fit.label)
     if label is None or re.search(r"\b(strata|cluster|frailty|tt)\(", fit.formula or ""):
         reason = "its label, strata or clusters are written in R's own words: describe it in a file of outputs"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from ..numbers import PrintedText, words_in
@@ -63,8 +62,7 @@ def _parse(body: Sequence[str], first: int, annotation: Annotation) -> ParsedSur
         raise LineError(first, "the table of survfit has no rows, or these are cut off.")
     grid = PrintedGrid(("time",), None, tuple(labels), tuple(columns), tuple(rows))
     reason = unresolved_reason(keys, annotation)
-    survival = parse_survival(grid, annotation, formula)
-    return replace(survival, unresolved_reason=reason or survival.unresolved_reason)
+    return parse_survival(grid, annotation, formula, reason)
 
 
 READERS.register(TextReader("r survival", "summary() of survfit in R", read_r_survival))

@@ -366,8 +366,7 @@ def _survival(command: _Command, annotation: Annotation) -> ParsedSurvival:
     reason = command.unresolved_reason(annotation)
     if not rows:
         raise command.cut_error("the survival table has no rows: the log is cut.")
-    survival = parse_survival(grid, annotation, formula)
-    return replace(survival, unresolved_reason=reason or survival.unresolved_reason)
+    return parse_survival(grid, annotation, formula, reason)
 
 
 def _summary(command: _Command, annotation: Annotation) -> ParsedSummary:
