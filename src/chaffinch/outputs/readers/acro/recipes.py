@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from ...document import Outputs
 
 MANY_ROWS = 1_000_000
+ENDPOINTS = {"quantiles": "Endpoints"}
+"""The class of outputs in ACRO's ontology that is not that of their kind: quantiles of ACRO's are the smallest and the largest value."""
 UNTOLD = "its command does not say which columns are time and event: give a recipe"
 UNLISTED = "It lies in the folder and belongs to no result of ACRO, so nobody has looked at it. Take it out of the folder, or check it by itself."
 
@@ -201,16 +203,10 @@ def columns_of_acro(directory: AcroDirectory, known: Sequence[str]) -> list[str]
     """Return which of some columns the results of a directory are about, in the order of `known`."""
     names: set[str] = set()
     for result in directory.results:
-        names |= {
-            *coefficient_columns(result.independent),
-            *([result.dependent] if result.dependent else []),
-        }
-        for file in result.tables:
-            names |= {
-                row[1] for row in file.rows or () if len(row) > 1 and row[0] == "Dep. Variable:"
-            }
-        call = _call(result)
-        if call is not None:
+        rows = [row for file in result.tables for row in file.rows or () if len(row) > 1]
+        names |= {*coefficient_columns(result.independent), str(result.dependent or "")}
+        names |= {row[1] for row in rows if row[0] == "Dep. Variable:"}
+        if call := _call(result):
             formula = call.constant("formula")
             names |= set(formula_words(formula)) if isinstance(formula, str) else set()
             names |= _mentioned_names(call)
@@ -269,7 +265,7 @@ def recipes_of_acro(
                 AcroOutput(
                     result.uid,
                     result.status,
-                    _statbarn(output.entry["kind"]),
+                    ENDPOINTS.get(output.entry["kind"], KINDS[output.entry["kind"]].statbarn),
                     output.entry,
                     output.notes + _check_count(output, result, table, rows),
                     uncertain=output.uncertain,
@@ -305,11 +301,6 @@ def recipes_of_acro(
             "command line --replace-readable."
         )
     return AcroOutputs(fields, tuple(outputs), tuple(skipped))
-
-
-def _statbarn(kind: str) -> str:
-    """The class of an output in ACRO's ontology; quantiles of ACRO's are the smallest and the largest value."""
-    return "Endpoints" if kind == "quantiles" else KINDS[kind].statbarn
 
 
 def _outputs(
@@ -478,11 +469,12 @@ def _largest_n(directory: AcroDirectory) -> int | None:
 
 def _mentioned_names(call: Call) -> set[str]:
     """Attributes and words in quotes that stand in a call's arguments: columns are among them."""
-    names: set[str] = set()
-    for argument in (*call.arguments.values(), *call.names.values()):
-        for node in ast.walk(argument):
-            if isinstance(node, ast.Attribute):
-                names.add(node.attr)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                names |= {node.value, *formula_words(node.value)}
-    return names
+    arguments = (*call.arguments.values(), *call.names.values())
+    nodes = [node for argument in arguments for node in ast.walk(argument)]
+    texts = [
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    words = {word for text in texts for word in formula_words(text)}
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute)}.union(texts, words)

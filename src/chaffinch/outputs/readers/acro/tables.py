@@ -98,8 +98,18 @@ def table_outputs(
         ),
         (absent, f"its variable '{''.join(absent[:1])}' is no column of the data: give a recipe"),
     )
-    if call is not None:
-        _check_options(call, functions)
+    options = {} if call is None else call.arguments
+    is_normalised = "normalize" in options and call and call.constant("normalize") is not False
+    check_clear(
+        (
+            "fill_value" in options and not set(functions) <= {"count", "sum"},
+            "its missing numbers were filled with a value: give a recipe",
+        ),
+        (
+            is_normalised and functions != ["count"],
+            "shares of anything but counts are not supported: give a recipe",
+        ),
+    )
     filters, comparisons = ([], {}) if call is None else _columns(result, call)
     total = call.constant("margins_name") if call is not None else None
     layout = read_layout(
@@ -118,24 +128,6 @@ def table_outputs(
         for name, cells in layout.parts.items()
         for output in table.outputs(name or functions[0], cells)
     ]
-
-
-def _check_options(call: Call, functions: list[str]) -> None:
-    """Raise UnclearError for options that make other numbers of a function's."""
-    is_filled = call.argument("fill_value") is not None
-    is_normalised = (
-        call.argument("normalize") is not None and call.constant("normalize") is not False
-    )
-    check_clear(
-        (
-            is_filled and not set(functions) <= {"count", "sum"},
-            "its missing numbers were filled with a value: give a recipe",
-        ),
-        (
-            is_normalised and functions != ["count"],
-            "shares of anything but counts are not supported: give a recipe",
-        ),
-    )
 
 
 def _columns(result: AcroResult, call: Call) -> tuple[list[str], dict[str, ComparedColumn]]:

@@ -68,11 +68,9 @@ def coefficients_of(
 
 def _tall_head(block: CellGrid) -> int | None:
     """Which of the first rows names estimates and standard errors."""
-    for k, row in enumerate(block.rows[:3]):
-        cells = {cell.lower() for cell in row}
-        if cells.intersection(_ESTIMATE) and cells.intersection(_ERROR):
-            return k
-    return None
+    heads = ({cell.lower() for cell in row} for row in block.rows[:3])
+    has_both = (cells.intersection(_ESTIMATE) and cells.intersection(_ERROR) for cells in heads)
+    return next((k for k, has in enumerate(has_both) if has), None)
 
 
 def _is_glance(block: CellGrid) -> bool:

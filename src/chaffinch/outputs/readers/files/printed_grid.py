@@ -265,16 +265,13 @@ def _wrong_lines(grid: PrintedGrid, cells: Iterable[Sequence[str]]) -> list[int]
     """The lines whose numbers do not add up to their totals; sums with withheld cells are not looked at."""
     bottom, right = grid.has_totals
     numbers = _floats(cells)
-    lines = []
-    if right:
-        lines += [
-            line
-            for row, line in zip(numbers, grid.lines, strict=True)
-            if abs(sum(row[:-1]) - row[-1]) > NEAR_WHOLE
-        ]
-    if bottom and any(
-        abs(sum(column[:-1]) - column[-1]) > NEAR_WHOLE for column in zip(*numbers, strict=True)
-    ):
+    lines = [
+        line
+        for row, line in zip(numbers, grid.lines, strict=True)
+        if right and abs(sum(row[:-1]) - row[-1]) > NEAR_WHOLE
+    ]
+    columns = zip(*numbers, strict=True) if bottom else ()
+    if any(abs(sum(column[:-1]) - column[-1]) > NEAR_WHOLE for column in columns):
         lines.append(grid.lines[-1])
     return lines
 
@@ -324,17 +321,14 @@ def _count_table(
         for c, column in enumerate([*table.labels[1], *totals] if grid.columns else [""]):
             missing = (row == TOTAL and not bottom) or (column == TOTAL and not right)
             key = (row, column) if grid.columns else (row,)
-            numbers[key] = "?" if missing else _count(cells[r][c])
+            text = "?" if missing else cells[r][c]
+            numbers[key] = text if missing or is_withheld_mark(text) else parse_count(text)
     marked = [cell for cell in numbers.values() if isinstance(cell, str)]
     if marked and set(marked) == {"?"}:
         # Totals of which only some are printed, where all cells are: they follow.
         numbers = {key: cell for key, cell in numbers.items() if TOTAL not in key}
         totals = []
     return replace(table, cells=numbers, margins=bool(totals), base=annotation.base)
-
-
-def _count(text: str) -> Any:
-    return text if is_withheld_mark(text) else parse_count(text)
 
 
 def _labelled_table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial
+from itertools import accumulate
 
 from .coefficient_grid import coefficient_matches, is_coefficients
 from .grids import CellGrid, blocks_of
@@ -73,7 +74,9 @@ def _printed_grid(block: CellGrid) -> PrintedGrid:
     width = _label_width(head, body)
     _check_cells(block, first, width, head)
     names: tuple[str | None, ...] = tuple(name or None for name in head[:width])
-    if width == 2 and not head[0] and _is_named_by_first_label(body):
+    # As SPSS has it: the variable's name is beside its first label, and only totals stand below it.
+    below = all(not row[0] or row[0].lower() in (*TOTALS, "missing") for row in body[1:])
+    if width == 2 and not head[0] and body[0][0] and below:
         labels: list[tuple[str, ...]] = [(row[1] or row[0],) for row in body]
         variable = body[0][0]
         names = (row_name or (variable if variable.lower() != "valid" else None),)
@@ -98,19 +101,14 @@ def _check_cells(block: CellGrid, first: int, width: int, head: Sequence[str]) -
         )
 
 
-def _is_named_by_first_label(body: Sequence[Sequence[str]]) -> bool:
-    """Whether the variable's name is beside its first label, and only totals stand below it, as SPSS has them."""
-    below = all(not row[0] or row[0].lower() in (*TOTALS, "missing") for row in body[1:])
-    return bool(body[0][0]) and below
-
-
 def _filled_labels(body: Sequence[Sequence[str]], width: int) -> list[tuple[str, ...]]:
     """The labels of each row; an empty one is that above it."""
-    labels, above = list[tuple[str, ...]](), ("",) * width
-    for row in body:
-        above = tuple(cell or before for cell, before in zip(row, above, strict=False))
-        labels.append(above)
-    return labels
+    rows = (tuple(row[:width]) for row in body)
+    return [*accumulate(rows, lambda above, row: tuple(map(_or_above, row, above)))]
+
+
+def _or_above(cell: str, above: str) -> str:
+    return cell or above
 
 
 def _header(block: CellGrid) -> tuple[str | None, str | None, Sequence[str], int]:

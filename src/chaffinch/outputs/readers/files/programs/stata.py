@@ -200,12 +200,10 @@ def _fit(command: _Command, annotation: Annotation) -> ParsedFit:
 
 def _rows(command: _Command, start: int) -> list[Row]:
     """The coefficients in the lines after the head of their table."""
-    rows, names, variable, is_closed = list[Row](), command.variables, "", False
-    for number, line in enumerate(command.body[start + 1 :], command.first + start + 1):
+    rows, names, variable = list[Row](), command.variables, ""
+    end = line_where(command.body, start + 1, re.compile(r"\s*-+\s*").fullmatch)
+    for number, line in enumerate(command.body[start + 1 : end], command.first + start + 1):
         name, bar, numbers = (text.strip() for text in line.partition("|"))
-        if re.fullmatch(r"-+", line.strip()):
-            is_closed = True
-            break
         if not bar or re.search(r"\((base|omitted|empty)\)", numbers):
             continue
         if not numbers:
@@ -220,7 +218,7 @@ def _rows(command: _Command, start: int) -> list[Row]:
         is_level = variable and re.fullmatch(r"\d+", name)
         name = f"{name}.{variable}" if is_level else _whole_name(name, names)
         rows.append((name, cells[0], cells[1]))
-    if not is_closed or not rows:
+    if end == len(command.body) or not rows:
         raise command.cut_error(
             "the table of coefficients is cut off: the log ends in the middle of it."
         )

@@ -63,19 +63,16 @@ def _parse(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit
     heads = (k for k, line in enumerate(body) if _HEAD.fullmatch(line))
     start = next(heads, len(body))
     facts = _facts(body[:start], first, _FACT)
-    rows, is_closed = list[Row](), False
+    rows, end = list[Row](), line_where(body, start + 1, _DOUBLE.fullmatch)
     fault = "a row of coefficients must have a name of its own, an estimate, its standard error and four more numbers."
-    for number, line in enumerate(body[start + 1 :], first + start + 1):
-        if _DOUBLE.fullmatch(line):
-            is_closed = True
-            break
+    for number, line in enumerate(body[start + 1 : end], first + start + 1):
         if line.strip().strip("-"):
             name, cells = named_cells(line, number, N_CELLS)
             if len(cells) < N_CELLS:
                 raise LineError(number, fault)
             rows.append((name, cells[0], cells[1]))
     numbers = coefficients_of(rows, ".", fault)
-    if not is_closed or not rows:
+    if end >= len(body) or not rows:
         raise LineError(
             first + len(body) - 1,
             "the summary ends before the end of its table of coefficients: the file is cut.",
