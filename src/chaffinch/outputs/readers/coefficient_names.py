@@ -23,6 +23,12 @@ from .acro.read import UnclearError
 CONSTANT, INTERCEPT = "const", "Intercept"
 _CONSTANTS = ("(Intercept)", "_cons", CONSTANT, "Constant", "(Constant)", INTERCEPT)
 _FACTOR = re.compile(r"\b(?:as\.)?(?:factor|ordered)\(\s*`?([\w.]+)`?\s*\)")
+_PRINTED_TERMS = {
+    rf"{_FACTOR.pattern}\s*(\S.*?)\s*": r"C(\1)[T.\2]",
+    r"(\d+)b?\.(\w+)": r"C(\2)[T.\1]",
+    r"c\.(\w+)": r"\1",
+}
+"""What R and Stata print for a factor, and what patsy does."""
 _INSIDE = re.compile(
     r"C\(\s*(?:Q\(\s*(['\"])(?P<quoted>.+?)\1\s*\)|(?P<name>[^\W\d]\w*))\s*(?:,.*)?\)"
 )
@@ -83,12 +89,9 @@ def patsy_name(name: str, columns: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def _patsy_part(factor: str, columns: Mapping[str, tuple[str, ...]]) -> str:
-    if match := re.fullmatch(rf"{_FACTOR.pattern}\s*(\S.*)", factor):
-        return f"C({match[1]})[T.{match[2].strip()}]"
-    if match := re.fullmatch(r"(\d+)b?\.(\w+)", factor):
-        return f"C({match[2]})[T.{match[1]}]"
-    if match := re.fullmatch(r"c\.(\w+)", factor):
-        return match[1]
+    for pattern, term in _PRINTED_TERMS.items():
+        if match := re.fullmatch(pattern, factor):
+            return match.expand(term)
     for column, levels in columns.items():
         level = factor.removeprefix(column).strip(" =")
         if factor.startswith(column) and level in levels:
@@ -145,12 +148,10 @@ def _factors(name: str) -> list[_Factor]:
         text = bracket["text"] if bracket else piece
         inside = _INSIDE.fullmatch(text) or _QUOTED.fullmatch(text)
         column = (inside.groupdict().get("name") or inside["quoted"]) if inside else text
-        if bracket is not None:
-            factor = _Factor(text, column, bracket["level"], bracket["reference"] is None)
-        else:
-            is_coded = inside is not None and text.startswith("C(")
-            factor = _Factor(text, None if is_coded else column, None, False)
-        factors.append(factor)
+        is_coded = bracket is None and inside is not None and text.startswith("C(")
+        has_all_levels = bracket is not None and bracket["reference"] is None
+        level = bracket["level"] if bracket else None
+        factors.append(_Factor(text, None if is_coded else column, level, has_all_levels))
     return factors
 
 

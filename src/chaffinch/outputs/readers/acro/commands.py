@@ -314,7 +314,10 @@ def condition_text(node: ast.expr, column: Column, looked_up: LookUp) -> str | N
         if inner is not None:
             return f"not ({inner})"
     if isinstance(node, ast.Compare) and all(type(sign) in _SIGNS for sign in node.ops):
-        operands = [_side(side, column) for side in (node.left, *node.comparators)]
+        operands = [
+            _value(side) if (name := column(side)) is None else column_text(name)
+            for side in (node.left, *node.comparators)
+        ]
         pieces = [
             f" {_SIGNS[type(sign)]} {side}"
             for sign, side in zip(node.ops, operands[1:], strict=True)
@@ -370,11 +373,6 @@ def _method(node: ast.Call, name: str, method: str) -> str | None:
             low, high = _BETWEEN[str(kind.value)]
             return f"{_value(ends['left'])} {low} {name} {high} {_value(ends['right'])}"
     raise UnclearError(NO_FILTER)
-
-
-def _side(node: ast.expr, column: Column) -> str:
-    name = column(node)
-    return _value(node) if name is None else column_text(name)
 
 
 def _value(node: ast.expr) -> str:

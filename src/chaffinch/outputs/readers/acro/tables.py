@@ -338,15 +338,12 @@ class _Table:
             if nearest != self.base:
                 notes.append(f"rounded to {self.base}, which is taken as rounded to {nearest}")
         is_quantile = kind == "quantiles"
-        if is_quantile:
-            entry["at"] = [float(function == "max")]
+        entry |= {"at": [float(function == "max")]} if is_quantile else {}
+        numbers = {key: plain_number(number_of(text)) for key, text in cells.items() if text}
         values: dict[str, Any] = {
-            SEPARATOR.join(self._levels(key)): plain_number(number_of(text))
-            for key, text in cells.items()
-            if text
+            SEPARATOR.join(self._levels(key)): [number] if is_quantile else number
+            for key, number in numbers.items()
         }
-        if is_quantile:
-            values = {word: [number] for word, number in values.items()}
         if not by:
             (only,) = values.values()
             return Placement({**entry, "values" if is_quantile else "value": only})

@@ -353,10 +353,6 @@ def text_grid(lines: Sequence[str], first: int) -> CellGrid:
     return _grid(rows, [number for number, _ in rows_of_text], columns=starts)
 
 
-def _empty(row: Sequence[str]) -> bool:
-    return not any(row)
-
-
 def _alone(row: Sequence[str]) -> bool:
     return sum(map(bool, row)) == 1
 
@@ -377,7 +373,7 @@ def blocks_of(grid: CellGrid) -> list[CellGrid]:
     """Return the tables of a sheet: apart by empty rows, or by empty columns; lines of one cell above a table are its titles, below it notes."""
     blocks: list[CellGrid] = []
     titles: list[str] = []
-    for run in _runs(not _empty(row) for row in grid.rows):
+    for run in _runs(any(row) for row in grid.rows):
         for table in _adjacent_tables(grid, run.start, run.stop):
             first = _titles(table)
             end = len(table.rows) - _notes(table, first)
@@ -436,7 +432,7 @@ def _adjacent_tables(grid: CellGrid, start: int, stop: int) -> list[CellGrid]:
             if start <= row < stop and begin <= column < end
         )
         columns = tuple(row[begin:end] for row in rows)
-        shown = [k for k, row in enumerate(columns) if not _empty(row)]
+        shown = [k for k, row in enumerate(columns) if any(row)]
         table = CellGrid(columns, grid.sheet, (), filled)
         tables.append(_rest(table, shown[0], shown[-1] + 1))
     return tables

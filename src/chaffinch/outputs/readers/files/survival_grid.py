@@ -17,7 +17,7 @@ from ...rules.policy import Policy
 from .numbers import number_text, parse_count
 from .parsed import OPEN, Cell, ParsedSummary, check_counts, open_finding, phrases
 from .printed_grid import PrintedGrid, decimal_sign
-from .protocol import Annotation, LineError
+from .protocol import Annotation, LineError, check_lines
 
 _COLUMNS = {
     "n.risk": "at_risk",
@@ -29,6 +29,7 @@ _COLUMNS = {
     "km_estimate": "survival",
 }
 """What the columns of a Kaplan-Meier table are called, in small letters, and what they hold."""
+_NUMBERS = ("at_risk", "events", "survival")
 _TIMES = ("timeline", "event_at", "time")
 _LABEL = re.compile(r"(?:survival::)?Surv\(\s*([\w.]+)\s*,\s*([\w.]+)(?:\s*==\s*([\w.\"']+))?\s*\)")
 _SAY = 'write formula = "Surv(TIME, EVENT == 1) ~ 1"'
@@ -219,22 +220,27 @@ def parse_survival(
             raise LineError(line, "a time is no number.")
         if float(clock) == 0.0 and cells.get("events", "0") in ("0", "0.0"):
             continue  # where all begin
-        for key in ("at_risk", "events", "survival"):
-            number = number_text(cells[key], sign) if key in cells else None
-            if key in cells and number is None:
+        texts = {key: number_text(cells[key], sign) for key in _NUMBERS if key in cells}
+        for key, number in texts.items():
+            if number is None:
                 raise LineError(line, "a cell of the Kaplan-Meier table is no number.")
-            if number is not None:
-                numbers.setdefault(key, {})[*levels.values(), clock] = number
+            numbers.setdefault(key, {})[*levels.values(), clock] = number
     label, _, _ = (annotation.formula or formula or "").partition("~")
     surv = survival_label(label.strip())
-    if not numbers:
-        raise LineError(grid.lines[0], "the Kaplan-Meier table has no times: the file is cut.")
-    groups = tuple(next(iter(numbers.values())))
-    if (
-        any(tuple(cells) != groups for cells in numbers.values())
-        or len(groups) < len(grid.rows) - 1
-    ):
-        raise LineError(grid.lines[0], "two rows of the Kaplan-Meier table are of the same time.")
+    groups = tuple(next(iter(numbers.values()), {}))
+    is_even = all(tuple(cells) == groups for cells in numbers.values())
+    check_lines(
+        (
+            not numbers,
+            grid.lines[0],
+            "the Kaplan-Meier table has no times: the file is cut.",
+        ),
+        (
+            not is_even or len(groups) < len(grid.rows) - 1,
+            grid.lines[0],
+            "two rows of the Kaplan-Meier table are of the same time.",
+        ),
+    )
     unread = "" if surv else f"its label is written in words that are not read: {_SAY}"
     return ParsedSurvival(
         surv.time if surv else None,

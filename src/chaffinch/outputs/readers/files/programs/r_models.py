@@ -34,6 +34,7 @@ from ..protocol import (
 )
 from ..survival_grid import survival_label
 
+_BLANK = re.compile(r"\s*$")
 _HEADS = re.compile(
     r"(?<!\S)(?:Estimate|Std\. Error|coef|exp\(coef\)|se\(coef\)|robust se|df|[tz]|[tz] value|Pr\(>\|[tz]\|\))(?!\S)"
 )
@@ -87,11 +88,7 @@ def call_of(body: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 def _call_end(body: Sequence[str]) -> int:
     """The line after a call."""
-    return line_where(body, 1, _is_blank)
-
-
-def _is_blank(line: str) -> bool:
-    return not line.strip()
+    return line_where(body, 1, _BLANK.match)
 
 
 def arguments(call: str) -> dict[str, str]:
@@ -252,6 +249,7 @@ _RANDOM = re.compile(r"\+?\s*\(\s*1\s*\|\s*([\w.]+)\s*\)")
 _REMARK = re.compile(
     r"optimizer \(|Model failed to converge|Model is nearly|boundary \(sing| - Rescale"
 )
+_BLOCK_END = re.compile(rf"{_BLANK.pattern}|{_REMARK.pattern}")
 _VARIANCE = re.compile(rf"\s*(\S+)\s+(?:\(Intercept\)\s+)?({NUMBER})\s+{NUMBER}\s*")
 
 
@@ -260,18 +258,13 @@ def read_r_mixed(lines: Sequence[str]) -> Iterator[Match]:
     starts = [k for k, line in enumerate(lines) if _MIXED.fullmatch(line.strip())]
     for start, stop in pairwise([*starts, len(lines)]):
         head = line_where(lines, start, _FIXED.fullmatch, stop - 1)
-        end = line_where(lines, head + 1, _ends_block, stop)
+        end = line_where(lines, head + 1, _BLOCK_END.match, stop)
         if lines[end + 1 : end + 2] == ["Correlation of Fixed Effects:"]:
             n_effects = end - head - 2
-            end = line_where(lines, end + 1, _ends_block, min(stop, end + 2 + n_effects))
+            end = line_where(lines, end + 1, _BLOCK_END.match, min(stop, end + 2 + n_effects))
         end = line_where(lines, end, lambda line: not _REMARK.match(line), stop)
         parse = partial(_parse_mixed, lines[start : end + 1], start + 1)
         yield Match(range(start + 1, end + 1), "R", parse)
-
-
-def _ends_block(line: str) -> bool:
-    """Whether a line is blank, or a remark on the fit."""
-    return _is_blank(line) or _REMARK.match(line) is not None
 
 
 def _parse_mixed(body: Sequence[str], first: int, annotation: Annotation) -> ParsedFit:

@@ -29,6 +29,7 @@ from ..protocol import (
 )
 
 _DATA = re.compile(r"data:\s+(\S.*)")
+_END = re.compile(r"\s*$|data:\s+\S")
 _RESULT = re.compile(
     rf"(?:(?P<what>[\w-]+(?: chi-squared)?) = (?P<statistic>{NUMBER}), (?:df = (?P<dof>{NUMBER}), )?)?p-value (?:= )?(?P<p_value>{P_VALUE})"
 )
@@ -55,14 +56,10 @@ def read_r_tests(lines: Sequence[str]) -> Iterator[Match]:
     for start, line in enumerate(lines):
         if data := _DATA.fullmatch(line.rstrip()):
             title = next((k for k in range(start - 1, -1, -1) if lines[k].strip()), start)
-            end = line_where(lines, start + 1, _ends_test)
+            end = line_where(lines, start + 1, _END.match)
             body = "\n".join(lines[start:end]) if end > start + 1 else ""
             parse = partial(_parse_test, lines[title].strip(), data[1], body, start + 1)
             yield Match(range(title + 1, end + 1), "R", parse)
-
-
-def _ends_test(line: str) -> bool:
-    return not line.strip() or _DATA.fullmatch(line.rstrip()) is not None
 
 
 def _parse_test(title: str, data: str, body: str, first: int, annotation: Annotation) -> ParsedTest:

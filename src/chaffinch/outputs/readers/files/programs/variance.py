@@ -14,6 +14,8 @@ from ..protocol import READERS, Annotation, LineError, Match, OpenQuestionError,
 from ..variance_grid import is_variance_table, parse_variance
 
 _NAMES = r"Df|Sum Sq|Mean Sq|F value|Pr\(>F\)|df|sum_sq|mean_sq|F|PR\(>F\)"
+_TITLE = re.compile(r"\s*$|Analysis of Variance Table|Anova Table|Response:|Error:")
+_END = re.compile(r"\s*$|---")
 _HEAD = re.compile(rf"\s+(?:(?:{_NAMES})\s+){{3,4}}P[Rr]\(>F\)\s*")
 
 
@@ -21,22 +23,12 @@ def read_variance_tables(lines: Sequence[str]) -> Iterator[Match]:
     """Give a match for each table of variance of R or statsmodels in some lines, with its title where it has one."""
     for head in (k for k, line in enumerate(lines) if _HEAD.fullmatch(line)):
         above = range(head - 1, max(head - 5, -1), -1)
-        titles = takewhile(lambda k: _is_title(lines[k]), above)
+        titles = takewhile(lambda k: _TITLE.match(lines[k]), above)
         start = min((k for k in titles if lines[k].strip()), default=head)
-        stop = line_where(lines, head + 1, _ends_table)
+        stop = line_where(lines, head + 1, _END.match)
         program = "statsmodels" if "PR" in lines[head] else "R"
         parse = partial(_parse_lines, lines[start:stop], head - start, start + 1)
         yield Match(range(start + 1, stop + 1), program, parse)
-
-
-def _ends_table(line: str) -> bool:
-    return not line.strip() or line.startswith("---")
-
-
-def _is_title(line: str) -> bool:
-    return not line.strip() or bool(
-        re.match(r"Analysis of Variance Table|Anova Table|Response:|Error:", line)
-    )
 
 
 def _parse_lines(body: Sequence[str], head: int, first: int, annotation: Annotation) -> ParsedTest:
