@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.common import run_study
 from chaffinch.risk.attacker import attackers_of_kind
-from chaffinch.risk.memorisation.battery import case_outcomes
+from chaffinch.risk.memorisation.battery import case_scores
 from chaffinch.risk.memorisation.protocol import ColumnValues, ReleaseCase
 from chaffinch.stats.excess import excess
 from chaffinch.stats.familywise import family
@@ -96,7 +96,7 @@ def draw(
     order = rng.permutation(2 * n)
     known = chances_known(columns, released, np.concatenate([members, others]), copied)
     shuffled, position = case.take(order), np.argsort(order)
-    outcomes = [case_outcomes(test, shuffled, position, np.array([n])) for test in TESTS]
+    outcomes = [case_scores(test, shuffled, position, np.array([n])) for test in TESTS]
     found = [
         excess(
             members.group,

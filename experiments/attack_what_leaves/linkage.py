@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 import chaffinch
 from benchmarks.common import run_study, write_rows
-from chaffinch.risk.memorisation.battery import memorisation_outcomes
+from chaffinch.risk.memorisation.battery import memorisation_scores
 from chaffinch.stats.excess import excess
 from chaffinch.table.align import align
 from chaffinch.table.compare.values import CodedTables
@@ -86,7 +86,7 @@ def measured(table: pa.Table, name: str, peer: str | None) -> list[dict[str, Any
         start = time.perf_counter()
         root = np.random.SeedSequence(2)
         coded = CodedTables(dict(zip(("original", "synthetic", "holdout"), aligned, strict=True)))
-        outcomes = memorisation_outcomes(coded, ["synthetic"], TESTS, keys=keys, seed=root)
+        outcomes = memorisation_scores(coded, ["synthetic"], TESTS, keys=keys, seed=root)
         p_values = {
             test: excess(inside.group, outside.group, resamples=1000, seed=root).p_value
             for test, (inside, outside) in outcomes.items()
