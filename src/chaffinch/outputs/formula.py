@@ -522,11 +522,8 @@ class Parser(Grammar[Factor]):
         if reader.ahead("(") and token.value == "I":
             reader.take()
             return self._number(start)
-        if reader.ahead(".") and token.value in ("np", "numpy"):
-            return self._number(start, self._function())
-        if reader.ahead("(") and not token.quoted and token.value in FUNCTIONS:
-            reader.take()
-            return self._number(start, token.value)
+        if function := self._function(token):
+            return self._number(start, function)
         if reader.ahead("(") and not token.quoted and token.value == "offset":
             reader.take()
             return replace(self._number(start), is_offset=True)
@@ -603,15 +600,19 @@ class Parser(Grammar[Factor]):
             text, (position,), levels, code, safe_text=safe_text if hidden else text, is_column=True
         )
 
-    def _function(self) -> str:
-        """The name of a function of numpy, and go past its bracket."""
-        self.reader.take()
-        function = self.reader.take().value
-        if function not in FUNCTIONS or not self.reader.accept("("):
+    def _function(self, token: Token) -> str:
+        """The function that a name begins, with np. or without, and go past its bracket; empty for another name."""
+        reader, function = self.reader, token.value
+        if reader.ahead(".") and function in ("np", "numpy"):
+            reader.take()
+            function = reader.take().value
+            if function in FUNCTIONS and reader.accept("("):
+                return function
             raise InputError(
-                f"{self.reader.what}: {unknown_name('function', function, FUNCTIONS)} {HELP}"
+                f"{reader.what}: {unknown_name('function', function, FUNCTIONS)} {HELP}"
             )
-        return function
+        is_called = function in FUNCTIONS and not token.quoted
+        return function if is_called and reader.accept("(") else ""
 
     def _number(self, start: int, function: str = "") -> Factor:
         number = self._plus()
@@ -687,15 +688,10 @@ class Parser(Grammar[Factor]):
             return number
         if token.kind != "name":
             raise self._refused(f"{token.safe_text} inside arithmetic")
-        if reader.ahead(".") and token.value in ("np", "numpy"):
-            function, number = self._function(), self._plus()
-            reader.expect(")")
-            return number.through(FUNCTIONS[function])
-        if reader.ahead("(") and not token.quoted and token.value in FUNCTIONS:
-            reader.take()
+        if function := self._function(token):
             number = self._plus()
             reader.expect(")")
-            return number.through(FUNCTIONS[token.value])
+            return number.through(FUNCTIONS[function])
         column = self._column(token)
         if not column.numeric:
             raise InputError(

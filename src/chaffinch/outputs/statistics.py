@@ -160,21 +160,15 @@ def _estimate(
     assert model is not None
     if model.family == "gaussian" and plain:
         return sm.OLS(y, x).fit()
-    if (
-        model.family in ("logit", "probit")
-        and plain
-        and not (expected and model.family == "probit")
-    ):
-        kind = sm.Logit if model.family == "logit" else sm.Probit
-        return kind(y, x, check_rank=False).fit(
-            disp=0, method="newton", tol=1e-12, maxiter=max_iterations, start_params=start
-        )
-    if model.family == "poisson" and plain:
-        return sm.Poisson(y, x, check_rank=False).fit(
-            disp=0, method="newton", tol=1e-12, maxiter=max_iterations, start_params=start
-        )
-    if model.family == "multinomial":
-        return sm.MNLogit(y, x, check_rank=False).fit(
+    classes = {
+        "logit": sm.Logit,
+        "probit": sm.Probit,
+        "poisson": sm.Poisson,
+        "multinomial": sm.MNLogit,
+    }
+    has_class = plain and not (expected and model.family == "probit")
+    if model.family == "multinomial" or (has_class and model.family in classes):
+        return classes[model.family](y, x, check_rank=False).fit(
             disp=0, method="newton", tol=1e-12, maxiter=max_iterations, start_params=start
         )
     family = FAMILIES[model.family].statsmodels(sm, model.parameter)

@@ -289,6 +289,10 @@ class OutputSpec(PartialSpec):
     )
     """Keys that only recipes have."""
     also_optional: ClassVar[tuple[str, ...]] = ("n",)
+    NO_NUMBERS: ClassVar[str] = "these records have no such number"
+    """Why records lack its numbers."""
+    MUST_ANNOUNCE: ClassVar[str] = ""
+    """How a recipe says what it publishes, where it must publish something."""
     unit_noun: ClassVar[str] = "cell"
     """What one of its cells of people is called."""
 
@@ -330,7 +334,7 @@ class OutputSpec(PartialSpec):
 
     def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
         """Return why these records have no such number."""
-        return "these records have no such number"
+        return self.NO_NUMBERS
 
     @abstractmethod
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
@@ -418,10 +422,11 @@ class OutputSpec(PartialSpec):
     def announcements(self, domain: OutputDomain) -> dict[str, Any]:
         """Return what a recipe of this output says to publish beside the main numbers, by key."""
         present = [key for key in self.optional if key in self.statistics or key == "n"]
-        return {
-            **self._announced,
-            **{key: True for key in present if getattr(self, key) is not None},
-        }
+        given = {key: True for key in present if getattr(self, key) is not None}
+        keys = {**self._announced, **given}
+        if self.MUST_ANNOUNCE and not any(keys.get(key) for key in self.statistics):
+            raise self.fault(f" must say what it has, with numbers or with {self.MUST_ANNOUNCE}.")
+        return keys
 
     def with_printing(self, domain: OutputDomain) -> Self:
         """Return the same with the rules of printing that are read off its numbers: digits, bands, what is withheld."""
@@ -635,6 +640,12 @@ class OutputSpec(PartialSpec):
         """Return the error for what is wrong with the output: its name, and the words that follow it."""
         return InputError(f"Output '{self.name}'{message}")
 
+    def refuse(self, *reasons: tuple[object, str]) -> None:
+        """Raise InputError for the first reason that holds: whether it does, and the words that follow the output's name."""
+        for holds, message in reasons:
+            if holds:
+                raise self.fault(message)
+
     def no_estimate(self, sample: Sample, why: str) -> InputError:
         """Return the error for numbers that these records do not have."""
         return self.fault(f" cannot be computed on {sample.source}: {why}. {NEXT}")
@@ -649,7 +660,7 @@ class OutputSpec(PartialSpec):
         check_whole(f"{what}: threshold", self.threshold, 1, optional=True)
         for key, labels in (("bands", self.bands or []), ("withheld", self.withheld or [])):
             if not isinstance(labels, list) or not all(isinstance(word, str) for word in labels):
-                raise InputError(f"{what}: {key} must be a list of words.")
+                raise self.fault(f": {key} must be a list of words.")
         for band in self.bands or []:
             count_interval(band, max_count=2**62, what=f"{what}: a band")
         digits = {} if self.digits is None else self.digits
@@ -744,9 +755,10 @@ def is_gone(printer: Printer, n: int) -> bool:
     return printer.few(n) or (printer.suppresses and not n)
 
 
-def by_code(position: int, numbers: Floats) -> tuple[tuple[int], Callable[[Grid], Floats]]:
-    """Return a number for each level of a column as `sums_by_cell` takes it: the column, and the function of a grid of codes."""
-    return (position,), lambda grid: numbers[grid[position]]
+def by_code(*columns: tuple[int, Floats]) -> tuple[tuple[int, ...], Callable[[Grid], Floats]]:
+    """Return the product of numbers for the levels of columns as `sums_by_cell` takes it: the columns, and the function of a grid of codes."""
+    positions = tuple(position for position, _ in columns)
+    return positions, lambda grid: np.prod([values[grid[p]] for p, values in columns], axis=0)
 
 
 def middle(values: Floats) -> float:

@@ -22,7 +22,7 @@ from ..equations import Output
 from ..numbers import Interval
 from .base import KINDS, SLACK, Columns, Kind, Sample, Statistic, Whole
 from .formulas import Derived, Formulas, at_least, raise_to
-from .single import CountsPart, GroupTest, KindPart, PBound, Single
+from .single import CountsPart, GroupTest, PBound, Single
 
 
 class ChiSquare(Formulas):
@@ -108,10 +108,6 @@ class ChiSquareSpec(GroupTest):
     counts: CountsPart = None
     correction: bool = False
     p_below: PBound = None
-
-    def kind_part(self, key: str) -> KindPart:
-        """Return the table."""
-        return KindPart("table", "counts", {"by": self.by, "groups": self.groups})
 
     def cells(self, domain: OutputDomain) -> CrossClassification:
         """Return the table; two by two with a correction."""

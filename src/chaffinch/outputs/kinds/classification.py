@@ -237,6 +237,8 @@ class RocSpec(OutputSpec):
     """Points of a ROC curve of the column `score` for the `level` of the column `label`, and the area under it."""
 
     unit_noun: ClassVar[str] = "step"
+    NO_NUMBERS: ClassVar[str] = "all its records have the label there, or none has"
+    MUST_ANNOUNCE: ClassVar[str] = "auc = true, tpr = true or fpr = true"
 
     kind: Literal["roc"] = "roc"
     score: Column
@@ -272,12 +274,20 @@ class RocSpec(OutputSpec):
     def _cells(self, domain: OutputDomain) -> CrossClassification:
         """Each score, of those without the label and of those with it."""
         field, score = domain[self.label], domain[self.score]
-        if self.score == self.label:
-            raise self.fault(" must have a score and a label that are different columns.")
-        if (self.publishes("tpr") or self.publishes("fpr")) and not self.thresholds:
-            raise self.fault(" must say at which scores its points are, with thresholds = [...].")
-        if sorted(set(self.thresholds or [])) != list(self.thresholds or []):
-            raise self.fault(": its thresholds must rise.")
+        self.refuse(
+            (
+                self.score == self.label,
+                " must have a score and a label that are different columns.",
+            ),
+            (
+                (self.publishes("tpr") or self.publishes("fpr")) and not self.thresholds,
+                " must say at which scores its points are, with thresholds = [...].",
+            ),
+            (
+                sorted(set(self.thresholds or [])) != list(self.thresholds or []),
+                ": its thresholds must rise.",
+            ),
+        )
         code = scalar_code(field, self.level, output=self.name, key="level")
         having = (np.arange(len(field.levels)) == code).astype(np.int64)
         steps = (
@@ -289,15 +299,6 @@ class RocSpec(OutputSpec):
     def rules_only(self, domain: OutputDomain) -> str:
         """Return that there are too many scores for a search, where there are."""
         return too_many_values(self.score, len(domain[self.score].levels), MOST_COUNTS // 2)
-
-    def announcements(self, domain: OutputDomain) -> dict[str, Any]:
-        """Return which of its numbers are published: some must be."""
-        keys = super().announcements(domain)
-        if not any(keys.get(key) for key in self.statistics):
-            raise self.fault(
-                " must say what it has, with numbers or with auc = true, tpr = true or fpr = true."
-            )
-        return keys
 
     def check_recipe(self, domain: OutputDomain) -> None:
         """Raise for columns and levels that are not there."""
@@ -349,10 +350,6 @@ class RocSpec(OutputSpec):
             rates = (x[who] >= points[:, None]).mean(axis=1)
             estimates[key] = Estimates(rates, np.sqrt(np.maximum(rates * (1 - rates), 1e-9) / n))
         return estimates
-
-    def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
-        """Return that there is nothing to distinguish."""
-        return "all its records have the label there, or none has"
 
     def contradiction(self, domain: OutputDomain) -> str | None:
         """Return whether rates rise with the threshold, or a number lies outside 0 to 1."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import combinations
 from typing import Annotated, Any, Literal
 
@@ -36,10 +35,6 @@ from .base import (
     renumber_equations,
 )
 from .formulas import Formulas, raise_to
-
-
-def _cross(first: Floats, right: Floats, a: int, b: int, grid: Any) -> Floats:
-    return first[grid[a]] * right[grid[b]]
 
 
 class Correlations(Formulas):
@@ -125,15 +120,14 @@ class CorrelationSpec(OutputSpec):
         k, size = len(positions), 1 + 2 * len(positions) + len(intervals)
         terms = [renumber_equations(sums_by_cell(domain, constant, ()), [0])]
         for i, p in enumerate(positions):
-            powers = [by_code(p, shifted[i] ** power) for power in (1, 2)]
+            powers = [by_code((p, shifted[i] ** power)) for power in (1, 2)]
             terms.append(
                 renumber_equations(
                     sums_by_cell(domain, constant, powers, count=False), [1 + i, 1 + k + i]
                 )
             )
         for row, (a, b) in enumerate(intervals):
-            columns = (positions[a], positions[b])
-            times = [(columns, partial(_cross, shifted[a], shifted[b], *columns))]
+            times = [by_code((positions[a], shifted[a]), (positions[b], shifted[b]))]
             terms.append(
                 renumber_equations(
                     sums_by_cell(domain, constant, times, count=False), [1 + 2 * k + row]

@@ -56,7 +56,7 @@ class DescribeSpec(PartsAlone):
                     **more,
                 },
             )
-        return KindPart(key, "values" if self.by else "value", {"of": self.variable, **groups})
+        return super().kind_part(key)
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the groups behind each part, and n."""

@@ -22,7 +22,7 @@ from ..equations import Output
 from ..numbers import Interval
 from .base import KINDS, Columns, Kind, Sample, Statistic
 from .formulas import Alternative, scale_number
-from .single import CountsPart, GroupTest, KindPart, PBound, Single
+from .single import CountsPart, GroupTest, PBound, Single
 
 SAME = 1.0 + 1e-7
 """Probabilities up to this factor count as equal, as in R."""
@@ -149,21 +149,19 @@ class FisherSpec(GroupTest):
     counts: CountsPart = None
     p_below: PBound = None
 
-    def kind_part(self, key: str) -> KindPart:
-        """Return the table."""
-        return KindPart("table", "counts", {"by": self.by, "groups": self.groups})
-
     def cells(self, domain: OutputDomain) -> CrossClassification:
         """Return the table, which is two by two."""
         cells = self.crossing(domain)
-        if cells.shape != (2, 2):
-            raise self.fault(
-                " must be of a table of two by two. Choose two groups of each column, with groups = { ... }."
-            )
-        if self.conditional is None and self.publishes("odds_ratio"):
-            raise self.fault(
-                " must say which odds ratio it has: conditional = true for the estimate given the margins (R), false for that of the counts (scipy)."
-            )
+        self.refuse(
+            (
+                cells.shape != (2, 2),
+                " must be of a table of two by two. Choose two groups of each column, with groups = { ... }.",
+            ),
+            (
+                self.conditional is None and self.publishes("odds_ratio"),
+                " must say which odds ratio it has: conditional = true for the estimate given the margins (R), false for that of the counts (scipy).",
+            ),
+        )
         return cells
 
     def systems(self, domain: OutputDomain, intervals: dict[str, Interval]) -> list[Output]:

@@ -137,12 +137,16 @@ class LorenzSpec(OutputSpec):
 
     def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give the points, which must rise."""
-        if sorted(set(self.probabilities)) != list(self.probabilities):
-            raise self.fault(": the points of `at` must rise.")
-        if self.values is not None and len(self.values) != len(self.probabilities):
-            raise self.fault(
-                f" must have {len(self.probabilities)} values, one for each point of `at`."
-            )
+        self.refuse(
+            (
+                sorted(set(self.probabilities)) != list(self.probabilities),
+                ": the points of `at` must rise.",
+            ),
+            (
+                self.values is not None and len(self.values) != len(self.probabilities),
+                f" must have {len(self.probabilities)} values, one for each point of `at`.",
+            ),
+        )
         names, shape = [f"{p:g}" for p in self.probabilities], (len(self.probabilities),)
         yield NumberBlock(
             "values",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,8 @@ class KaplanMeierSpec(Counted):
     1 - events / at risk over all times up to it. `complete`: there are no events at other times. `events_counted = "since"`: events are those after
     the time before, up to and including this one, as R prints them where times are asked for (`summary(fit, times = ...)`); before the first, all.
     """
+
+    MUST_ANNOUNCE: ClassVar[str] = "at_risk = true, events = true or survival = true"
 
     kind: Literal["kaplan-meier"] = "kaplan-meier"
     time: Column
@@ -190,7 +192,7 @@ class KaplanMeierSpec(Counted):
             )
         names = (tuple(map(str, range(size))), *(("0",) for _ in steps))
         cells = CrossClassification(((group.position, time_index.astype(np.int64)), *steps), names)
-        terms = sums_by_cell(group.domain, cells, [by_code(yes[0], (yes[1] == 0).astype(float))])
+        terms = sums_by_cell(group.domain, cells, [by_code((yes[0], (yes[1] == 0).astype(float)))])
         reading = Survival(
             [int(np.searchsorted(values, times[k], side="right")) for k in intervals]
         )
@@ -199,15 +201,6 @@ class KaplanMeierSpec(Counted):
         return [
             SumSystem(name, 2 * size, (terms,), lo, hi, keep=group.within.keep(), reported=reading)
         ]
-
-    def announcements(self, domain: OutputDomain) -> dict[str, Any]:
-        """Return which of its numbers are published: some must be."""
-        keys = super().announcements(domain)
-        if not any(keys.get(key) for key in self.statistics):
-            raise self.fault(
-                " must say what it has, with numbers or with at_risk = true, events = true or survival = true."
-            )
-        return keys
 
     def layout(self, domain: OutputDomain) -> Iterator[NumberBlock]:
         """Give the numbers of each list, group by group, called such as "m at risk at 20"."""

@@ -108,12 +108,16 @@ class ModelSpec(OutputSpec):
         formula = read_formula(
             self.formula, domain, within=self.filter(domain), output=self.name, records=records
         )
-        if not self.INTERCEPT and formula.names[0] != "Intercept":
-            raise self.fault(
-                ": its formula leaves the intercept out, which this kind of model has none of. Leave out the 0 or -1."
-            )
-        if not self.INTERCEPT and formula.size < 2:
-            raise self.fault(" must have a term besides the intercept in its formula.")
+        self.refuse(
+            (
+                not self.INTERCEPT and formula.names[0] != "Intercept",
+                ": its formula leaves the intercept out, which this kind of model has none of. Leave out the 0 or -1.",
+            ),
+            (
+                not self.INTERCEPT and formula.size < 2,
+                " must have a term besides the intercept in its formula.",
+            ),
+        )
         return formula
 
     def rules_only(self, domain: OutputDomain) -> str:
@@ -146,18 +150,16 @@ class ModelSpec(OutputSpec):
         )
         if isinstance(errors, list | Mapping):
             formula = self.compiled(domain)
-            known, names = self.known(formula), []
-            for name in errors:
-                if plain_name(str(name)) in known:
-                    names.append(known[plain_name(str(name))])
-                elif name not in self.ALSO:
-                    raise InputError(
-                        f"Output '{self.name}': {formula.unknown('standard error', str(name))}"
-                    )
+            known = self.known(formula)
+            unknown = [str(name) for name in errors if plain_name(str(name)) not in known]
+            for name in unknown:
+                if name not in self.ALSO:
+                    raise self.fault(f": {formula.unknown('standard error', name)}")
+            names = {known.get(plain_name(str(name))) for name in errors}
             coefficient_names = self.coefficient_names(formula)
             keys["standard_errors"] = (
                 True
-                if set(names) == set(coefficient_names)
+                if names - {None} == set(coefficient_names)
                 else [name for name in coefficient_names if name in names]
             )
         return keys
@@ -187,11 +189,11 @@ class ModelSpec(OutputSpec):
         by = {written.get(plain_name(name), name): number for name, number in numbers.items()}
         for name in numbers:
             if written.get(plain_name(name), name) not in {*names, *self.ALSO}:
-                raise InputError(f"Output '{self.name}': {formula.unknown(thing, name)}")
+                raise self.fault(f": {formula.unknown(thing, name)}")
         missing = [safe for name, safe in zip(names, safe_names, strict=True) if name not in by]
         if missing:
-            raise InputError(
-                f"Output '{self.name}' has no {thing} for '{missing[0]}', which its formula makes. If that level never occurs, leave it "
+            raise self.fault(
+                f" has no {thing} for '{missing[0]}', which its formula makes. If that level never occurs, leave it "
                 "out of the column's levels, or by the filter."
             )
         return [
@@ -210,7 +212,7 @@ class ModelSpec(OutputSpec):
         }
         bounds = np.array(self.named(errors, formula, "standard error", keys)).reshape(-1, 2)
         if not keys or (bounds[:, 1] <= 0).any():
-            raise InputError(f"Output '{self.name}': standard errors must be above 0.")
+            raise self.fault(": standard errors must be above 0.")
         return keys, np.maximum(bounds, 0.0)
 
     def check_numbers(self, domain: OutputDomain) -> Formula:

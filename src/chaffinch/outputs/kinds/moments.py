@@ -246,7 +246,7 @@ class MomentSpec(GroupedNumbers):
         intervals = self.intervals(cells)
         powers = (1,) if self.kind in ("mean", "sum") else (1, 2)
         terms = sums_by_cell(
-            domain, cells, [by_code(position, (values - shift) ** power) for power in powers]
+            domain, cells, [by_code((position, (values - shift) ** power)) for power in powers]
         )
         reading = Moments(
             self.kind, list(intervals), shift=shift, ddof=self.ddof, step=least_step(values)

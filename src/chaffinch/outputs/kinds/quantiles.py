@@ -80,7 +80,7 @@ class QuantileSpec(SummarySpec):
         """Return the quantiles of each group as printed; None where it has none."""
         printed, what, points = self.numbers, f"Output '{self.name}'", self.points
         if printed is None:
-            raise InputError(f"{what} must have a value or values.")
+            raise self.fault(" must have a value or values.")
         parts = cell_array(printed, cells, what=what, absent=..., lists=True).ravel()
         lists = [
             [None] * len(points)
@@ -92,9 +92,7 @@ class QuantileSpec(SummarySpec):
         ]
         if any(len(values) != len(points) for values in lists):
             ending = ", for each group." if self.by else "."
-            raise InputError(
-                f"{what} must have {len(points)} quantiles, in the order of `at`{ending}"
-            )
+            raise self.fault(f" must have {len(points)} quantiles, in the order of `at`{ending}")
         return lists
 
     def intervals(self, cells: CrossClassification) -> list[list[Interval | None]]:
@@ -323,7 +321,7 @@ class _Quantile:
             terms = sums_by_cell(
                 domain,
                 cells,
-                [by_code(self.group.position, mask.astype(float) - self.q)],
+                [by_code((self.group.position, mask.astype(float) - self.q))],
                 count=False,
             )
             lo, hi, keep = (

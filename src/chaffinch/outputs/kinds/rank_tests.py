@@ -25,7 +25,6 @@ from .base import KINDS, Columns, Kind, Sample, Statistic, Variable, Whole
 from .chi_square import chi_square_p_value
 from .formulas import Alternative, Derived, Formulas, at_least, tail
 from .single import CountsPart, GroupTest, KindPart, PBound, Single
-from .t_test import group_part
 
 MOST_COUNTS = 1_200
 """The most counts, groups times values, that a search may keep; of columns with more values only the rules are checked."""
@@ -161,7 +160,7 @@ class RankSpec(GroupTest):
 
     def kind_part(self, key: str) -> KindPart:
         """Return the n and medians of the groups."""
-        kind_part = group_part(key, self.variable, self.by, self.groups)
+        kind_part = super().kind_part(key)
         counts = getattr(self, "counts", None)
         return (
             kind_part._replace(entry={**kind_part.entry, "n": counts})

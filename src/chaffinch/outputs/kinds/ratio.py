@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -33,6 +32,7 @@ from .base import (
     OptionalColumn,
     Sample,
     Statistic,
+    by_code,
     renumber_equations,
 )
 from .formulas import GroupFormulas
@@ -59,13 +59,6 @@ class Ratios(GroupFormulas):
         return np.asarray(sums[..., 0] / np.where(np.abs(below.real) < 1e-9, 1e-9, below))
 
 
-def _product(columns: Sequence[tuple[int, Floats]], grid: Any) -> Floats:
-    out = np.ones(1)
-    for position, values in columns:
-        out = out * values[grid[position]]
-    return out
-
-
 class RatioSpec(GroupedNumbers):
     """The ratio of the sums of the columns `of` and `over`, or the mean of `of`; each record counted with its `weight`, if there is one."""
 
@@ -83,12 +76,17 @@ class RatioSpec(GroupedNumbers):
 
     def _factors(self) -> tuple[list[str], list[str]]:
         """The columns whose products are summed up above and below the line."""
-        if self.kind == "ratio" and self.over is None:
-            raise self.fault(" must name the column below the line, with over = ...")
-        if self.kind == "weighted-mean" and (self.weight is None or self.over is not None):
-            raise self.fault(" must name the column of weights, with weight = ..., and no other.")
-        if len(set(self.of_columns)) < len(self.of_columns):
-            raise self.fault(" must name different columns.")
+        self.refuse(
+            (
+                self.kind == "ratio" and self.over is None,
+                " must name the column below the line, with over = ...",
+            ),
+            (
+                self.kind == "weighted-mean" and (self.weight is None or self.over is not None),
+                " must name the column of weights, with weight = ..., and no other.",
+            ),
+            (len(set(self.of_columns)) < len(self.of_columns), " must name different columns."),
+        )
         weight = [] if self.weight is None else [self.weight]
         return [*weight, self.variable], [*weight, *([] if self.over is None else [self.over])]
 
@@ -116,8 +114,7 @@ class RatioSpec(GroupedNumbers):
         intervals = self.intervals(cells)
         for side, names in enumerate(self._factors()):
             columns = [(domain.position(name), domain[name].values) for name in names]
-            function = (tuple(p for p, _ in columns), partial(_product, columns))
-            sums = sums_by_cell(domain, cells, [function], count=False)
+            sums = sums_by_cell(domain, cells, [by_code(*columns)], count=False)
             terms.append(renumber_equations(sums, [2 * k + side for k in range(cells.size)]))
         system = self.sum_system(
             domain, 2 * cells.size, terms, intervals.values(), Ratios(list(intervals))
@@ -210,7 +207,7 @@ class ShareSpec(GroupedNumbers):
         sums = sums_by_cell(
             domain,
             cells,
-            [((position,), partial(_product, [(position, field.values)]))],
+            [by_code((position, field.values))],
             count=False,
         )
         reading = TableShares(

@@ -6,7 +6,6 @@ the kind that has these numbers anyway. Its layout, its equations and its rules 
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
@@ -52,16 +51,19 @@ class PartedNumbers(OutputSpec):
     """An output with single numbers, and with parts. A kind with `p_value` and `p_below` may print small p-values as "<0.001"."""
 
     PRINTING: ClassVar[tuple[str, ...]] = ("digits", "bands", "withheld")
-    NO_NUMBERS: ClassVar[str] = ""
-    """Why records have none of the single numbers."""
 
     def singles(self, sample: Sample) -> dict[str, Single]:
         """Return all single numbers that these records give, by key."""
         return {}
 
-    @abstractmethod
     def kind_part(self, key: str) -> KindPart:
-        """Return what stands under the key of a part; an error where it can have none."""
+        """Return what stands under the key of a part, a table or a summary of its groups; an error where it can have none."""
+        groups = {"by": getattr(self, "by", []), "groups": getattr(self, "groups", {})}
+        if key == "counts":
+            return KindPart("table", "counts", groups)
+        kind = {"means": "mean", "sds": "sd", "medians": "median"}.get(key, key)
+        summary = {"of": getattr(self, "variable", ""), **groups}
+        return KindPart(kind, "values" if groups["by"] else "value", summary)
 
     def system(self, domain: OutputDomain, key: str, interval: Interval) -> Output:
         """Return the equation of a single number."""
@@ -176,10 +178,6 @@ class PartedNumbers(OutputSpec):
         if block.key == "p_value":
             below = getattr(self, "p_below", None)
         return numbers if below is None or estimates.values[0] >= below else [f"<{below:g}"]
-
-    def undefined_reason(self, sample: Sample, block: NumberBlock, index: int) -> str:
-        """Return why records have none of the single numbers."""
-        return self.NO_NUMBERS
 
     def computed_numbers(self, sample: Sample) -> dict[str, Any]:
         """Return the numbers that are published, and n where they need it."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -39,22 +38,6 @@ from .base import (
 )
 from .formulas import Alternative, Derived, Formulas, at_least, tail
 from .single import CountsPart, GroupTest, KindPart, PBound, Single
-
-
-def difference_of(
-    first: Floats, second: Floats, a: int, b: int, shift: float, power: int, grid: Any
-) -> Floats:
-    """Return the differences of two columns for a grid of codes, less a number, to a power."""
-    differences: Floats = first[grid[a]] - second[grid[b]] - shift
-    return differences**power
-
-
-def group_part(key: str, variable: str, by: list[str], groups: dict[str, Any]) -> KindPart:
-    """Return the n, means, standard deviations or medians of groups as the kind that has them."""
-    if key == "counts":
-        return KindPart("table", "counts", {"by": by, "groups": groups})
-    kind = {"means": "mean", "sds": "sd", "medians": "median"}[key]
-    return KindPart(kind, "values" if by else "value", {"of": variable, "by": by, "groups": groups})
 
 
 class TTest(Formulas):
@@ -176,20 +159,23 @@ class TTestSpec(GroupTest):
 
     def cells(self, domain: OutputDomain) -> CrossClassification:
         """The two groups, or all records as one."""
-        if self.by and self.paired is not None:
-            raise self.fault(
-                " has `by` and `paired`: a test is between two groups of records, or between two columns of each."
-            )
-        if (self.welch is None) == bool(self.by):
-            raise self.fault(
+        self.refuse(
+            (
+                self.by and self.paired is not None,
+                " has `by` and `paired`: a test is between two groups of records, or between two columns of each.",
+            ),
+            (
+                (self.welch is None) == bool(self.by),
                 " must say whether each group has a variance of its own: welch = true (R's default), or false (pooled, scipy's)."
                 if self.by
-                else " is of one group, or of pairs: only a test between two groups has `welch`."
-            )
-        if self.alternative != "two-sided" and (self.publishes("low") or self.publishes("high")):
-            raise self.fault(
-                " has an interval, which is read for two-sided tests only. Leave out low and high."
-            )
+                else " is of one group, or of pairs: only a test between two groups has `welch`.",
+            ),
+            (
+                self.alternative != "two-sided"
+                and (self.publishes("low") or self.publishes("high")),
+                " has an interval, which is read for two-sided tests only. Leave out low and high.",
+            ),
+        )
         cells = self.crossing(domain)
         if self.by and cells.size != 2:
             raise self.fault(
@@ -203,7 +189,7 @@ class TTestSpec(GroupTest):
             raise self.fault(
                 f" has no groups, so it cannot have {key}. Use n, or outputs of kind mean and sd."
             )
-        return group_part(key, self.variable, self.by, self.groups)
+        return super().kind_part(key)
 
     def implied_n(self, domain: OutputDomain) -> tuple[int, CrossClassification] | None:
         """Return the number of records that the degrees of freedom tell, Welch's apart."""
@@ -223,7 +209,7 @@ class TTestSpec(GroupTest):
         first, position = domain[self.variable].values, domain.position(self.variable)
         if self.paired is None:
             shift, step = middle(first), least_step(first)
-            numbers: list[Any] = [by_code(position, (first - shift) ** power) for power in (1, 2)]
+            numbers: list[Any] = [by_code((position, (first - shift) ** power)) for power in (1, 2)]
         else:
             second, other = domain[self.paired].values, domain.position(self.paired)
             if other == position:
@@ -232,7 +218,9 @@ class TTestSpec(GroupTest):
             numbers = [
                 (
                     (position, other),
-                    partial(difference_of, first, second, position, other, shift, power),
+                    lambda grid, power=power: (
+                        (first[grid[position]] - second[grid[other]] - shift) ** power
+                    ),
                 )
                 for power in (1, 2)
             ]
@@ -368,10 +356,6 @@ class AnovaSpec(GroupTest):
     sds: Annotated[list[Any] | dict[str, Any] | None, Statistic(is_part=True)] = None
     p_below: PBound = None
 
-    def kind_part(self, key: str) -> KindPart:
-        """Return the n, means and standard deviations of the groups."""
-        return group_part(key, self.variable, self.by, self.groups)
-
     def implied_n(self, domain: OutputDomain) -> tuple[int, CrossClassification] | None:
         """Return the number of records that the degrees of freedom within groups tell: so many and one for each group with records."""
         if self.dof_within is None or self.dof_between is None:
@@ -384,7 +368,7 @@ class AnovaSpec(GroupTest):
         values = domain.columns[position].values
         shift = middle(values)
         terms = sums_by_cell(
-            domain, cells, [by_code(position, (values - shift) ** power) for power in (1, 2)]
+            domain, cells, [by_code((position, (values - shift) ** power)) for power in (1, 2)]
         )
         reading = Anova((key,), step=least_step(values))
         return self.sum_system(domain, 3 * cells.size, [terms], [interval], reading)

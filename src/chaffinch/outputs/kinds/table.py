@@ -349,12 +349,16 @@ class HistogramSpec(Counted):
     def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return the bins as a table."""
         edges, counts = np.array(self.edges, dtype=float), self.counts or []
-        if not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
-            raise self.fault(": the edges of a histogram must rise.")
-        if len(counts) != len(edges) - 1:
-            raise self.fault(
-                f" has {len(edges)} edges, so it needs {len(edges) - 1} counts. Got {len(counts)}."
-            )
+        self.refuse(
+            (
+                not np.isfinite(edges).all() or (np.diff(edges) <= 0).any(),
+                ": the edges of a histogram must rise.",
+            ),
+            (
+                len(counts) != len(edges) - 1,
+                f" has {len(edges)} edges, so it needs {len(edges) - 1} counts. Got {len(counts)}.",
+            ),
+        )
         ((position, group),) = self.bins(domain).steps
         lo, hi = self.bounds(counts, domain.n_rows)
         last = int(group.max())

@@ -137,12 +137,16 @@ class TreeSpec(Counted):
         for number, (leaf, within) in enumerate(
             zip(self.leaves, self._filters(domain), strict=True), 1
         ):
-            if (leaf.counts is None) == (leaf.n is None):
-                raise self.fault(f": leaf {number} must have counts, or n.")
-            if leaf.counts is not None and self.label is None:
-                raise self.fault(
-                    " has counts by level: it must name the label's column, with label = ..."
-                )
+            self.refuse(
+                (
+                    (leaf.counts is None) == (leaf.n is None),
+                    f": leaf {number} must have counts, or n.",
+                ),
+                (
+                    leaf.counts is not None and self.label is None,
+                    " has counts by level: it must name the label's column, with label = ...",
+                ),
+            )
             cells, _, printed = self._cells(leaf, number, domain)
             lo, hi = self.bounds(printed, domain.n_rows)
             tables.append(

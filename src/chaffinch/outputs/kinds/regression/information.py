@@ -14,15 +14,13 @@ HC0 and HC1 are functions of sums over records and have equations; leverages and
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...._base.arrays import Floats
+from ...._base.arrays import Floats, Ints
 from ...._base.errors import InputError
 from ...domain import MOST_CELLS, OutputDomain
 from ...equations import Lookup, Output, RegressionModel, SumSystem, Terms
@@ -71,9 +69,7 @@ def _leastsquares(
     if output.standard_errors is None and output.loglik is None and output.dispersion is None:
         return []
     if output.offset is not None or formula.offsets:
-        raise InputError(
-            f"Output '{output.name}': standard errors and log-likelihood with an offset are not supported."
-        )
+        raise output.fault(": standard errors and log-likelihood with an offset are not supported.")
     keys, bounds = (
         output.error_keys(formula) if output.standard_errors is not None else ([], np.zeros((0, 2)))
     )
@@ -99,80 +95,67 @@ def _leastsquares(
 def _others(
     output: RegressionSpec, domain: OutputDomain, formula: Formula, model: RegressionModel
 ) -> list[Output]:
-    family, keep, systems = output.family_name, output.filter(domain).keep(), list[Output]()
-    dispersed = FAMILIES[family].dispersed
-    constant = Terms((), (), np.array([0, 1]), np.array([0]), np.array([1.0]))
+    dispersed, n = FAMILIES[output.family_name].dispersed, output.known_n(domain) or 0
     dispersion = (
         None if output.dispersion is None else output.printed(output.dispersion, "the dispersion")
     )
+    has_errors, has_loglik = output.standard_errors is not None, output.loglik is not None
+    lacks_dispersion = dispersed and dispersion is None
+    is_observed = output.information == "observed" or (
+        output.kind in ("probit", "negative-binomial") and output.information is None
+    )
+    output.refuse(
+        (
+            dispersion is not None and not dispersed,
+            f' has a dispersion, which kind = "{output.kind}" does not have.',
+        ),
+        (
+            dispersion is not None and n <= formula.size,
+            f" has a dispersion: it needs n, above its {formula.size} coefficients.",
+        ),
+        (
+            has_errors and output.family_name == "multinomial",
+            ": standard errors of multinomial regressions are not supported. Leave them out.",
+        ),
+        (
+            has_errors and is_observed,
+            ": standard errors from the observed information are not supported. Leave them out; or, if "
+            'they come from a GLM, say information = "expected".',
+        ),
+        (
+            has_errors and lacks_dispersion,
+            f' has standard errors: kind = "{output.kind}" then needs the dispersion.',
+        ),
+        (
+            has_loglik and lacks_dispersion,
+            f' has a log-likelihood: kind = "{output.kind}" then needs the dispersion.',
+        ),
+    )
+    keep, systems = output.filter(domain).keep(), list[Output]()
+    constant = Terms((), (), np.array([0, 1]), np.array([0]), np.array([1.0]))
     if dispersion is not None:
-        if not dispersed:
-            raise InputError(
-                f"Output '{output.name}' has a dispersion, which kind = \"{output.kind}\" does not have."
-            )
-        n = output.known_n(domain)
-        if n is None or n <= formula.size:
-            raise InputError(
-                f"Output '{output.name}' has a dispersion: it needs n, above its {formula.size} coefficients."
-            )
-        bounds = np.array([dispersion]) * (n - formula.size)
-        pearson = RegressionModel(family, model.eta, model.label, "pearson", model.parameter)
-        systems.append(
-            SumSystem(
-                f"{output.name}: dispersion",
-                1,
-                (constant,),
-                bounds[:, 0],
-                bounds[:, 1],
-                pearson,
-                keep,
-            )
-        )
-    if output.standard_errors is not None:
-        if family == "multinomial":
-            raise InputError(
-                f"Output '{output.name}': standard errors of multinomial regressions are not supported. Leave them out."
-            )
-        if (
-            output.kind in ("probit", "negative-binomial") and output.information is None
-        ) or output.information == "observed":
-            raise InputError(
-                f"Output '{output.name}': standard errors from the observed information are not supported. Leave them out; or, if "
-                'they come from a GLM, say information = "expected".'
-            )
-        if dispersed and dispersion is None:
-            raise InputError(
-                f"Output '{output.name}' has standard errors: kind = \"{output.kind}\" then needs the dispersion."
-            )
+        lo, hi = np.array([dispersion]).T * (n - formula.size)
+        pearson = replace(model, quantity="pearson")
+        name = f"{output.name}: dispersion"
+        systems.append(SumSystem(name, 1, (constant,), lo, hi, pearson, keep))
+    if has_errors:
         keys, errors = output.error_keys(formula)
-        weight = RegressionModel(family, model.eta, model.label, "weight", model.parameter)
         terms, size = products(formula, domain, what=output.name)
         reading = Information(formula.size, keys, 1.0 if dispersion is None else dispersion.middle)
+        weight = replace(model, quantity="weight")
         name = f"{output.name}: standard errors"
         systems.append(
             SumSystem(name, size, terms, errors[:, 0], errors[:, 1], weight, keep, reported=reading)
         )
-    if output.loglik is not None:
-        if dispersed and dispersion is None:
-            raise InputError(
-                f"Output '{output.name}' has a log-likelihood: kind = \"{output.kind}\" then needs the dispersion."
-            )
+    if has_loglik:
         parameter = model.parameter if dispersion is None else dispersion.middle
-        bounds = np.array([output.printed(output.loglik, "the log-likelihood")])
-        loglik = RegressionModel(family, model.eta, model.label, "loglik", parameter)
-        systems.append(
-            SumSystem(
-                f"{output.name}: loglik", 1, (constant,), bounds[:, 0], bounds[:, 1], loglik, keep
-            )
-        )
+        lo, hi = np.array([output.printed(output.loglik, "the log-likelihood")]).T
+        loglik = replace(model, quantity="loglik", parameter=parameter)
+        systems.append(SumSystem(f"{output.name}: loglik", 1, (constant,), lo, hi, loglik, keep))
     return systems
 
 
 # Sums, and what is read off them.
-
-
-def _pairs(size: int) -> dict[tuple[int, int], int]:
-    return {pair: k for k, pair in enumerate(combinations_with_replacement(range(size), 2))}
 
 
 def _columns_of(terms: Terms) -> tuple[list[int], Floats]:
@@ -188,10 +171,10 @@ def _multiply_terms(
     first_terms: Terms,
     right: Terms,
     domain: OutputDomain,
-    pair_index: Callable[[int, int], int],
+    pair_index: Ints,
     what: str,
 ) -> Terms:
-    """Look-ups of the products of two look-ups' entries."""
+    """Look-ups of the products of two look-ups' entries; `pair_index` has the equation of each pair of columns."""
     positions = tuple(sorted({*first_terms.columns, *right.columns}))
     grid, sizes = domain.grid(positions), domain.shape(positions)
     size = int(np.prod(sizes, dtype=np.int64))
@@ -207,36 +190,23 @@ def _multiply_terms(
         raise InputError(
             f"Output '{what}': the terms of its formula have too many combinations for standard errors. Leave them out."
         )
-    entries: dict[int, Floats] = {}
-    for i, first in enumerate(a):
-        for j, second in enumerate(b):
-            if first_terms is right and second < first:
-                continue
-            entry = x[:, i] * y[:, j]
-            if entry.any():
-                pair = pair_index(min(first, second), max(first, second))
-                entries[pair] = entries.get(pair, 0.0) + entry
-    rows, equations, values = [], [], []
-    for pair, entry in entries.items():
-        nonzero = np.flatnonzero(entry)
-        rows.append(nonzero)
-        equations.append(np.full(len(nonzero), pair))
-        values.append(entry[nonzero])
-    none = np.zeros(0, dtype=np.int64)
-    row, equation = np.concatenate([none, *rows]), np.concatenate([none, *equations])
-    return Terms.sparse(positions, sizes, row, equation, np.concatenate([np.zeros(0), *values]))
+    product = x[:, :, None] * y[:, None, :]
+    if first_terms is right:
+        product = np.triu(product)
+    rows, i, j = np.nonzero(product)
+    return Terms.sparse(positions, sizes, rows, pair_index[np.ix_(a, b)][i, j], product[rows, i, j])
 
 
 def products(formula: Formula, domain: OutputDomain, *, what: str) -> tuple[tuple[Terms, ...], int]:
     """Terms of the sums of x_i x_j, i <= j, in that order."""
-    pairs = _pairs(formula.size)
-    pair_index = lambda i, j: pairs[i, j]  # noqa: E731
+    size = formula.size * (formula.size + 1) // 2
+    pair_index = symmetric(np.arange(size, dtype=float), formula.size).astype(np.int64)
     crossings = [
         _multiply_terms(first_terms, right, domain, pair_index, what)
         for k, first_terms in enumerate(formula.terms)
         for right in formula.terms[k:]
     ]
-    return tuple(terms for terms in crossings if terms.equations.size), len(pairs)
+    return tuple(terms for terms in crossings if terms.equations.size), size
 
 
 def squares(
@@ -246,7 +216,8 @@ def squares(
     terms, size = products(formula, domain, what=what)
     y = Terms.dense(label.columns, label.sizes, label.values)
     p = formula.size
-    crossed = [_multiply_with_label(terms_of, y, domain, size, what) for terms_of in formula.terms]
+    with_label = size + np.arange(p)[:, None]
+    crossed = [_multiply_terms(design, y, domain, with_label, what) for design in formula.terms]
     squared = Terms.dense(
         label.columns,
         label.sizes,
@@ -254,13 +225,6 @@ def squares(
     )
     constant = Terms((), (), np.array([0, 1]), np.array([size + p + 1]), np.array([1.0]))
     return (*terms, *(t for t in crossed if t.equations.size), squared, constant), size + p + 2
-
-
-def _multiply_with_label(
-    terms: Terms, y: Terms, domain: OutputDomain, first: int, what: str
-) -> Terms:
-    far = replace(y, equations=y.equations + 10**9)  # y behind every column of the design
-    return _multiply_terms(terms, far, domain, lambda i, _: first + i, what)
 
 
 def _slopes(inverse: Floats, k: int) -> Floats:
@@ -332,33 +296,33 @@ class LeastSquares:
 
 def check_covariance(output: RegressionSpec) -> None:
     """Raise InputError for standard errors of a kind that programs differ in, or that need a column."""
-    linear, robust = output.family_name == "gaussian", output.covariance
-    if (robust == "cluster") != (output.cluster is not None):
-        raise output.fault(
-            ': covariance = "cluster" and cluster = ..., the column of clusters, belong together.'
-        )
-    if output.weights is not None and output.family_name == "multinomial":
-        raise output.fault(": weights of a multinomial regression are not supported.")
-    if output.weights is not None and (
-        output.loglik is not None or output.dispersion is not None or output.publishes("loglik")
-    ):
-        raise output.fault(
-            ": a log-likelihood or dispersion with weights is not supported. Leave it out."
-        )
-    if not output.publishes("standard_errors"):
-        return
-    if (
-        not linear
-        and robust is not None
-        and (robust != "HC0" or output.family_name not in CANONICAL)
-    ):
-        raise output.fault(
-            f": programs differ in {robust} standard errors of this kind of regression. Leave them out; HC0 of logit and poisson is supported."
-        )
-    if not linear and output.weights is not None:
-        raise output.fault(
-            ": programs differ in standard errors of weighted regressions that are not linear. Leave them out."
-        )
+    is_linear, robust = output.family_name == "gaussian", output.covariance
+    is_weighted, has_errors = output.weights is not None, output.publishes("standard_errors")
+    output.refuse(
+        (
+            (robust == "cluster") != (output.cluster is not None),
+            ': covariance = "cluster" and cluster = ..., the column of clusters, belong together.',
+        ),
+        (
+            is_weighted and output.family_name == "multinomial",
+            ": weights of a multinomial regression are not supported.",
+        ),
+        (
+            is_weighted and (output.dispersion is not None or output.publishes("loglik")),
+            ": a log-likelihood or dispersion with weights is not supported. Leave it out.",
+        ),
+        (
+            has_errors
+            and not is_linear
+            and robust is not None
+            and (robust != "HC0" or output.family_name not in CANONICAL),
+            f": programs differ in {robust} standard errors of this kind of regression. Leave them out; HC0 of logit and poisson is supported.",
+        ),
+        (
+            has_errors and not is_linear and is_weighted,
+            ": programs differ in standard errors of weighted regressions that are not linear. Leave them out.",
+        ),
+    )
 
 
 def without_equations(output: RegressionSpec) -> str:

@@ -113,9 +113,7 @@ class RegressionSpec(ModelSpec):
             keys.get("alpha") or "alpha" in self.coefficients or self.alpha is None
         ):
             if self.kind != "negative-binomial":
-                raise InputError(
-                    f"Output '{self.name}' is a GLM of the negative binomial, so it needs alpha = ..."
-                )
+                raise self.fault(" is a GLM of the negative binomial, so it needs alpha = ...")
             keys["alpha"] = True
         return keys
 
@@ -239,56 +237,58 @@ class RegressionSpec(ModelSpec):
     def label(self, domain: OutputDomain, formula: Formula) -> Lookup:
         """Return the label's number for each of its levels: 0 or 1, a class, a count or the number itself."""
         columns = formula.label.columns
-        known, what = self.own_family, f"Output '{self.name}': the label"
+        known = self.own_family
         if self.family_name == "multinomial":
             if len(columns) != 1:
-                raise InputError(f"{what} of a multinomial regression must be a column.")
+                raise self.fault(": the label of a multinomial regression must be a column.")
             numbers = np.zeros(domain.sizes[columns[0]])
-            for number, code in enumerate(self.classes(domain, formula)):
-                numbers[code] = number
+            classes = self.classes(domain, formula)
+            numbers[classes] = np.arange(len(classes))
             return Lookup(columns, domain.shape(columns), numbers[:, None])
         grid = domain.grid(columns)
         inside = np.broadcast_to(self.filter(domain).level_mask(grid), prod(domain.shape(columns)))
         if known.is_binary and (formula.label.categorical or self.success is not None):
             field = domain.columns[columns[0]]
             if self.success is None and not all(isinstance(level, bool) for level in field.levels):
-                raise InputError(
-                    f"{what} has words: say which of them counts as 1, with success = ..."
+                raise self.fault(
+                    ": the label has words: say which of them counts as 1, with success = ..."
                 )
             numbers = (
                 np.arange(len(field.levels))
                 == scalar_code(field, self.success, output=self.name, key="success")
             ).astype(float)
         elif formula.label.categorical:
-            raise InputError(
-                f"{what} must be a number for kind = \"{self.kind}\". Column '{domain.names[columns[0]]}' has words."
+            raise self.fault(
+                f": the label must be a number for kind = \"{self.kind}\". Column '{domain.names[columns[0]]}' has words."
             )
         else:
             numbers = formula.label.numbers(domain, grid).copy()
             if not np.isfinite(numbers[inside]).all():
-                raise InputError(
-                    f"{what} is no finite number for some levels. Leave them out by a filter."
+                raise self.fault(
+                    ": the label is no finite number for some levels. Leave them out by a filter."
                 )
             numbers[~inside] = 1.0
         low, high = numbers[inside].min(), numbers[inside].max()
-        if known.is_binary and (low < 0 or high > 1):
-            raise InputError(
-                f"{what} must be 0 or 1; its column has other numbers. Say which counts as 1, with success = ..."
-            )
-        if known.is_count and low < 0:
-            raise InputError(
-                f'{what} must be at least 0 for kind = "{self.kind}"; its column has smaller numbers.'
-            )
-        if known.law.labels == "positive" and low <= 0:
-            raise InputError(
-                f'{what} must be above 0 for kind = "{self.kind}". Leave other levels out by a filter: where = "... > 0".'
-            )
+        self.refuse(
+            (
+                known.is_binary and (low < 0 or high > 1),
+                ": the label must be 0 or 1; its column has other numbers. Say which counts as 1, with success = ...",
+            ),
+            (
+                known.is_count and low < 0,
+                f': the label must be at least 0 for kind = "{self.kind}"; its column has smaller numbers.',
+            ),
+            (
+                known.law.labels == "positive" and low <= 0,
+                f': the label must be above 0 for kind = "{self.kind}". Leave other levels out by a filter: where = "... > 0".',
+            ),
+        )
         return Lookup(columns, domain.shape(columns), numbers[:, None])
 
     def intervals(self, domain: OutputDomain, formula: Formula) -> list[list[Interval]]:
         """Return the intervals of the coefficients, in the design's order; one list for each class of `multinomial` but the base."""
         if "alpha" in self.coefficients and not self.needs_alpha:
-            raise InputError(f"Output '{self.name}': {formula.unknown('coefficient', 'alpha')}")
+            raise self.fault(f": {formula.unknown('coefficient', 'alpha')}")
         if self.family_name != "multinomial":
             return [self.named(self.coefficients, formula, "coefficient")]
         field = domain.columns[formula.label.columns[0]]
@@ -297,21 +297,19 @@ class RegressionSpec(ModelSpec):
         for key, inner in self.coefficients.items():
             if key not in rest:
                 name = without_levels(key, field.rare)
-                raise InputError(
-                    f"Output '{self.name}': {unknown_level('class', name, common, threshold=field.threshold)} The base has no coefficients."
+                raise self.fault(
+                    f": {unknown_level('class', name, common, threshold=field.threshold)} The base has no coefficients."
                 )
             if not isinstance(inner, Mapping):
-                raise InputError(
-                    f"Output '{self.name}' must give the coefficients of each class by name."
-                )
+                raise self.fault(" must give the coefficients of each class by name.")
         if missing := [label for label in rest if label not in self.coefficients]:
             coefficient_names = (
                 f"class '{missing[0]}'"
                 if missing[0] in common
                 else f"a class of column '{field.name}'"
             )
-            raise InputError(
-                f"Output '{self.name}' has no coefficients for {coefficient_names}. It needs those of every class but the base."
+            raise self.fault(
+                f" has no coefficients for {coefficient_names}. It needs those of every class but the base."
             )
         return [self.named(self.coefficients[label], formula, "coefficient") for label in rest]
 
@@ -321,12 +319,10 @@ class RegressionSpec(ModelSpec):
             return 1.0
         alpha = self.alpha if self.alpha is not None else self.coefficients.get("alpha")
         if alpha is None:
-            raise InputError(
-                f"Output '{self.name}' is a negative binomial regression, so it needs alpha = ..."
-            )
+            raise self.fault(" is a negative binomial regression, so it needs alpha = ...")
         middle = self.printed(alpha, "alpha").middle
         if middle <= 0:
-            raise InputError(f"Output '{self.name}': alpha must be above 0.")
+            raise self.fault(": alpha must be above 0.")
         return middle
 
     def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
@@ -360,9 +356,7 @@ class RegressionSpec(ModelSpec):
             column = domain.columns[position].values[:, None]
             offset = (*offset, Lookup((position,), domain.shape([position]), column))
         if offset and width > 1:
-            raise InputError(
-                f"Output '{self.name}': an offset of a multinomial regression is not supported."
-            )
+            raise self.fault(": an offset of a multinomial regression is not supported.")
         return regression(
             self.name,
             family=self.family_name,
