@@ -47,20 +47,16 @@ class Basis(Protocol):
     @property
     def width(self) -> int:
         """The number of columns."""
-        ...
 
     @property
     def complete(self) -> bool:
         """Whether nothing has to be learnt from data."""
-        ...
 
     def learnt(self, values: Floats) -> Self:
         """Return the basis with the numbers that it lacks learnt from values of records; InputError where they do not allow it."""
-        ...
 
     def evaluate(self, x: Floats) -> Floats:
         """Return the columns for some numbers, (n, width); nan where the basis is not defined. It must be complete."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -91,15 +87,33 @@ class Spline:
     """
 
     def __post_init__(self) -> None:
-        if self.df is not None and self.knots is not None:
-            raise InputError("a spline may have df or knots, not both")
-        if not 0 <= self.degree <= 10:
-            raise InputError("the degree of a spline must be between 0 and 10")
-        if self.n_knots < 0:
-            raise InputError(f"the df of this spline must be at least {self.df_without_knots}")
-        if not 1 <= self.width <= MOST_WIDTH:
-            raise InputError(f"a spline must have between 1 and {MOST_WIDTH} columns")
-        _check_bounds(self.lower, self.upper, self.knots or ())
+        lower, upper, knots = self.lower, self.upper, self.knots or ()
+        outside = (lower is not None and any(knot < lower for knot in knots)) or (
+            upper is not None and any(knot > upper for knot in knots)
+        )
+        for is_wrong, rule in (
+            (
+                self.df is not None and self.knots is not None,
+                "a spline may have df or knots, not both",
+            ),
+            (not 0 <= self.degree <= 10, "the degree of a spline must be between 0 and 10"),
+            (
+                self.n_knots < 0,
+                f"the df of this spline must be at least {self.df_without_knots}",
+            ),
+            (
+                not 1 <= self.width <= MOST_WIDTH,
+                f"a spline must have between 1 and {MOST_WIDTH} columns",
+            ),
+            (
+                lower is not None and upper is not None and not lower < upper,
+                "the lower bound of a spline must be below the upper one",
+            ),
+            (list(knots) != sorted(knots), "the knots of a spline must rise"),
+            (outside, "the knots of a spline must lie between its bounds"),
+        ):
+            if is_wrong:
+                raise InputError(rule)
 
     @property
     def df_without_knots(self) -> int:
@@ -252,17 +266,6 @@ class Polynomial:
             before, last = last, (x - centre) * last - ratio * before
             columns.append(last / np.sqrt(self.norms[k + 1]))
         return np.stack(columns, axis=1)
-
-
-def _check_bounds(lower: float | None, upper: float | None, knots: tuple[float, ...]) -> None:
-    if lower is not None and upper is not None and not lower < upper:
-        raise InputError("the lower bound of a spline must be below the upper one")
-    if list(knots) != sorted(knots):
-        raise InputError("the knots of a spline must rise")
-    if (lower is not None and any(knot < lower for knot in knots)) or (
-        upper is not None and any(knot > upper for knot in knots)
-    ):
-        raise InputError("the knots of a spline must lie between its bounds")
 
 
 def _check_values(values: Floats) -> None:

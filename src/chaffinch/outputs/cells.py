@@ -79,6 +79,10 @@ class CrossClassification:
         return np.where(inside, cell, -1)
 
 
+ALL_RECORDS = CrossClassification((), ())
+"""All records as one cell."""
+
+
 def cross_classify(
     by: Sequence[str], groups: Mapping[str, Any], fields: OutputDomain, *, output: str
 ) -> CrossClassification:

@@ -9,7 +9,7 @@ records cannot. What is found is certain; what is not found may still be a contr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -65,7 +65,11 @@ def contradictions(
     n = spec.n_rows(rows)
     domain = spec.fields.with_rows(n)
     compiled = spec.compiled(n)
-    clashes = [each for compiled_output in compiled for each in _alone(compiled_output, domain)]
+    clashes = [
+        Contradiction((each.output.name,), reason)
+        for each in compiled
+        if (reason := _contradiction_alone(each, domain))
+    ]
     wrong = {name for each in clashes for name in each.outputs}
     rest = [
         compiled_output for compiled_output in compiled if compiled_output.output.name not in wrong
@@ -121,22 +125,16 @@ def _columns(compiled_output: Compiled) -> set[int]:
 # Rules for one output.
 
 
-def _alone(compiled_output: Compiled, domain: OutputDomain) -> Iterator[Contradiction]:
+def _contradiction_alone(compiled_output: Compiled, domain: OutputDomain) -> str | None:
+    """Why an output cannot hold by itself, as far as no linear programme is needed."""
     output, rows = compiled_output.output, domain.n_rows
-    name = (output.name,)
     few = partial(people, threshold=domain.threshold)
     n = output.n if isinstance(output.n, int) else None
     if n is not None and n > rows:
-        yield Contradiction(name, f"its n is {few(n)}, more than the {few(rows)} rows")
-        return
+        return f"its n is {few(n)}, more than the {few(rows)} rows"
     if n is not None and not output.filter(domain).masks and n != rows:
-        yield Contradiction(
-            name,
-            f"it has no filter, so its n must be the number of rows: {few(n)} is not {few(rows)}",
-        )
-        return
-    if reason := output.contradiction(domain):
-        yield Contradiction(name, reason)
+        return f"it has no filter, so its n must be the number of rows: {few(n)} is not {few(rows)}"
+    return output.contradiction(domain)
 
 
 # The linear programme.

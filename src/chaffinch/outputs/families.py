@@ -260,11 +260,6 @@ class RegressionFamily:
         return self.link == self.law.canonical
 
     @property
-    def dispersed(self) -> bool:
-        """Whether the score's variance is the information times a dispersion that the records give."""
-        return self.law.is_dispersed
-
-    @property
     def is_binary(self) -> bool:
         """Whether the label is one of two classes."""
         return self.distribution == "binomial"

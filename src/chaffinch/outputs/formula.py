@@ -173,11 +173,7 @@ def read_formula(
     label, all_terms = parser.formula()
     offsets = tuple(_offset(term[0], parser) for term in all_terms if term and term[0].is_offset)
     terms = [term for term in all_terms if not term or not term[0].is_offset]
-    names, safe_names, coefficients = (
-        list[str](),
-        list[str](),
-        list[tuple[tuple[Factor, int | None], ...]](),
-    )
+    design: list[tuple[str, str, tuple[tuple[Factor, int | None], ...]]] = []
     blocks: dict[tuple[int, ...], list[_Block]] = {}
     for design_part in parts_of(_sort_terms(terms), lambda factor: factor.coding):
         columns = tuple(
@@ -186,7 +182,7 @@ def read_formula(
         block = dict[int, tuple[str, str, tuple[tuple[Factor, int | None], ...]]]()
         for piece, places in _pieces(design_part):
             rows, column, value = _block(piece, columns, parser)
-            blocks.setdefault(columns, []).append((rows, places[column] + len(names), value))
+            blocks.setdefault(columns, []).append((rows, places[column] + len(design), value))
             named = zip(
                 _names(piece, fields, safe=False),
                 _names(piece, fields, safe=True),
@@ -194,14 +190,10 @@ def read_formula(
                 strict=True,
             )
             block |= dict(zip(places.tolist(), named, strict=True))
-        for index in range(len(block)):
-            name, safe_name, coefficient = block[index]
-            names.append(name)
-            safe_names.append(safe_name)
-            coefficients.append(coefficient)
-        if len(names) > MOST_COLUMNS:
+        design += [block[index] for index in range(len(block))]
+        if len(design) > MOST_COLUMNS:
             raise InputError(f"{parser.reader.what} has over {MOST_COLUMNS} columns.")
-    if len({plain_name(name) for name in names}) < len(names):
+    if len({plain_name(name) for name, _, _ in design}) < len(design):
         raise InputError(f"{parser.reader.what} makes two columns of the same name.")
     look_ups = tuple(
         _look_up(columns, column_blocks, fields) for columns, column_blocks in blocks.items()
@@ -216,12 +208,12 @@ def read_formula(
     rare = frozenset(label for column in coded for label in fields.columns[column].rare)
     return Formula(
         label,
-        tuple(names),
+        tuple(name for name, _, _ in design),
         look_ups,
-        tuple(safe_names),
+        tuple(safe_name for _, safe_name, _ in design),
         rare,
         tuple(terms),
-        tuple(coefficients),
+        tuple(coefficient for _, _, coefficient in design),
         fields.threshold,
         offsets,
         tuple(parser.unlearnt),
@@ -517,17 +509,15 @@ class Parser(Grammar[Factor]):
         token = reader.take()
         if token.kind != "name":
             raise self._refused(token.safe_text)
-        if reader.ahead("(") and token.value == "C":
+        if token.value == "C" and reader.accept("("):
             return self._categorical(start)
-        if reader.ahead("(") and token.value == "I":
-            reader.take()
+        if token.value == "I" and reader.accept("("):
             return self._number(start)
         if function := self._function(token):
             return self._number(start, function)
-        if reader.ahead("(") and not token.quoted and token.value == "offset":
-            reader.take()
+        if token.value == "offset" and not token.quoted and reader.accept("("):
             return replace(self._number(start), is_offset=True)
-        if reader.ahead("(") and not token.quoted and token.value in BASES:
+        if token.value in BASES and not token.quoted and reader.accept("("):
             return self._basis(start, token.value)
         column = self._column(token)
         position = self.fields.position(column.name)
@@ -539,15 +529,14 @@ class Parser(Grammar[Factor]):
     def _column(self, token: Token) -> OutputColumn:
         reader = self.reader
         name = token.value
-        if reader.ahead("("):
-            if name != "Q":
-                raise self._refused(f"'{name}(...)'")
-            reader.take()
+        if name == "Q" and reader.accept("("):
             word = reader.take()
             if word.kind != "word":
                 raise self._refused("Q() without a name in quotes")
             name = word.value
             reader.expect(")")
+        elif reader.ahead("("):
+            raise self._refused(f"'{name}(...)'")
         elif reader.ahead(".") or token.kind != "name":
             raise self._refused(token.safe_text)
         if name not in self.fields.names:
@@ -556,7 +545,6 @@ class Parser(Grammar[Factor]):
 
     def _categorical(self, start: int) -> Factor:
         reader = self.reader
-        reader.take()
         column = self._column(reader.take())
         reference: Scalar | None = None
         written: Token | None = None
@@ -623,9 +611,7 @@ class Parser(Grammar[Factor]):
         )
 
     def _basis(self, start: int, name: str) -> Factor:
-        reader = self.reader
-        reader.take()
-        number = self._plus()
+        reader, number = self.reader, self._plus()
         try:
             basis = basis_call(name, reader)
             columns = tuple(sorted(number.columns))

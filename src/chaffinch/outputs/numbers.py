@@ -441,11 +441,6 @@ class Number:
         return self.error / self.allowed(tolerance)
 
 
-def count_number(name: str, lo: Any, hi: Any, count: Any) -> Number:
-    """Return a published count beside that of the records."""
-    return Number(name, float(lo), float(hi), float(count))
-
-
 def numbers(output: OutputSpec, fields: OutputDomain, codes: Codes) -> Iterator[Number]:
     """Give the published numbers of an output with what these records make of them, computed by other code than the engines'.
 
@@ -463,7 +458,7 @@ def numbers(output: OutputSpec, fields: OutputDomain, codes: Codes) -> Iterator[
     sample = output.sample(fields, codes)
     yield from output.recomputed(sample)
     if isinstance(output.n, int):
-        yield count_number("n", output.n, output.n, len(sample.inside))
+        yield Number("n", float(output.n), float(output.n), float(len(sample.inside)))
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from ..equations import Output
 from ..numbers import Interval
 from .base import KINDS, SLACK, Columns, Kind, Sample, Statistic, Whole
 from .formulas import Derived, Formulas, at_least, raise_to
-from .single import CountsPart, GroupTest, PBound, Single
+from .single import CountsPart, GroupTest, Single
 
 
 class ChiSquare(Formulas):
@@ -107,7 +107,6 @@ class ChiSquareSpec(GroupTest):
     cramers_v: Annotated[Any, Statistic("Cramér's V")] = None
     counts: CountsPart = None
     correction: bool = False
-    p_below: PBound = None
 
     def cells(self, domain: OutputDomain) -> CrossClassification:
         """Return the table; two by two with a correction."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field as Key
 
 from ..._base.arrays import Floats
-from ..cells import CrossClassification, column_numbers, cross_classify, sums_by_cell
+from ..cells import ALL_RECORDS, column_numbers, cross_classify, sums_by_cell
 from ..domain import OutputDomain
 from ..equations import Output
 from ..numbers import UNSAID, Interval, is_withheld
@@ -116,21 +116,20 @@ class CorrelationSpec(OutputSpec):
         intervals, positions = self.intervals(), cells.positions
         fields = [domain.columns[p] for p in positions]
         shifted = [field.values - middle(field.values) for field in fields]
-        constant = CrossClassification((), ())
         k, size = len(positions), 1 + 2 * len(positions) + len(intervals)
-        terms = [renumber_equations(sums_by_cell(domain, constant, ()), [0])]
+        terms = [renumber_equations(sums_by_cell(domain, ALL_RECORDS, ()), [0])]
         for i, p in enumerate(positions):
             powers = [by_code((p, shifted[i] ** power)) for power in (1, 2)]
             terms.append(
                 renumber_equations(
-                    sums_by_cell(domain, constant, powers, count=False), [1 + i, 1 + k + i]
+                    sums_by_cell(domain, ALL_RECORDS, powers, count=False), [1 + i, 1 + k + i]
                 )
             )
         for row, (a, b) in enumerate(intervals):
             times = [by_code((positions[a], shifted[a]), (positions[b], shifted[b]))]
             terms.append(
                 renumber_equations(
-                    sums_by_cell(domain, constant, times, count=False), [1 + 2 * k + row]
+                    sums_by_cell(domain, ALL_RECORDS, times, count=False), [1 + 2 * k + row]
                 )
             )
         reading = Correlations(

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field as Key
 
 from ..._base.arrays import Floats
-from ..cells import CrossClassification
+from ..cells import ALL_RECORDS
 from ..domain import Codes, OutputDomain
 from ..rules.cell_counts import CellCounter, CellCounts
 from ..rules.evidence import Counts, DegreesOfFreedom, Points, Quantiles
@@ -30,8 +30,6 @@ from .base import (
     Whole,
     as_list,
 )
-
-WHOLE = CrossClassification((), ())
 
 
 class ScatterSpec(OutputSpec):
@@ -66,7 +64,7 @@ class ScatterSpec(OutputSpec):
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
-        return [counter.tally("cells", WHOLE), *counter.n()]
+        return [counter.tally("cells", ALL_RECORDS), *counter.n()]
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give n, and the points, each of which is the records that have it."""
@@ -123,7 +121,7 @@ class ResidualSpec(OutputSpec):
 
     def tallies(self, counter: CellCounter) -> list[CellCounts]:
         """Return the records as one cell, and n."""
-        return [counter.tally("cells", WHOLE), *counter.n()]
+        return [counter.tally("cells", ALL_RECORDS), *counter.n()]
 
     def evidence(self, tallies: list[CellCounts], counter: CellCounter) -> Iterator[Any]:
         """Give n, records less parameters, and the residuals that are shown: the ends are one person's, unless many share them."""

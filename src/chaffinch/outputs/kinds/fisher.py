@@ -22,7 +22,7 @@ from ..equations import Output
 from ..numbers import Interval
 from .base import KINDS, Columns, Kind, Sample, Statistic
 from .formulas import Alternative, scale_number
-from .single import CountsPart, GroupTest, PBound, Single
+from .single import CountsPart, GroupTest, Single
 
 SAME = 1.0 + 1e-7
 """Probabilities up to this factor count as equal, as in R."""
@@ -147,7 +147,6 @@ class FisherSpec(GroupTest):
     p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
     odds_ratio: Annotated[Any, Statistic("the odds ratio")] = None
     counts: CountsPart = None
-    p_below: PBound = None
 
     def cells(self, domain: OutputDomain) -> CrossClassification:
         """Return the table, which is two by two."""
@@ -171,10 +170,6 @@ class FisherSpec(GroupTest):
             tuple(intervals), self.toward, self.alternative, conditional=bool(self.conditional)
         )
         return [self.sum_system(domain, 4, [terms], intervals.values(), reading)]
-
-    def system(self, domain: OutputDomain, key: str, interval: Interval) -> Output:
-        """Return p-value or odds ratio as a function of the counts."""
-        return self.systems(domain, {key: interval})[0]
 
     def contradiction(self, domain: OutputDomain) -> str | None:
         """Return whether the p-value is above 1, or the odds ratio below 0."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field as Key
 
 from ..._base.arrays import Floats
-from ..cells import CrossClassification, column_numbers, sums_by_cell
+from ..cells import ALL_RECORDS, column_numbers, sums_by_cell
 from ..domain import OutputDomain
 from ..equations import Output
 from ..numbers import Interval
@@ -170,7 +170,7 @@ class LorenzSpec(OutputSpec):
         values = domain[self.variable].values
         if self.rules_only(domain):
             return ()
-        cells = values_by_group(self.variable, CrossClassification((), ()), domain)
+        cells = values_by_group(self.variable, ALL_RECORDS, domain)
         intervals = self._intervals()
         system = self.sum_system(
             domain,

@@ -36,13 +36,14 @@ class QuantileRegressionSpec(ModelSpec):
     def equations(self, domain: OutputDomain) -> tuple[Output, ...]:
         """Return n alone; InputError for columns and numbers that cannot be."""
         formula = self.check_numbers(domain)
-        if formula.label.categorical:
-            raise self.fault(": the label must be a number.")
-        for key in ("standard_errors", "loglik"):
-            if self.publishes(key):
-                raise self.fault(
-                    f" has {key}, in which programs differ for quantile regressions. Leave them out."
-                )
+        differing = [
+            (
+                self.publishes(key),
+                f" has {key}, in which programs differ for quantile regressions. Leave them out.",
+            )
+            for key in ("standard_errors", "loglik")
+        ]
+        self.refuse((formula.label.categorical, ": the label must be a number."), *differing)
         return self.n_equations(domain)
 
     def fitted(self, sample: Sample, formula: Formula) -> ModelFit:

@@ -66,15 +66,18 @@ class QuantileSpec(SummarySpec):
     @property
     def points(self) -> list[float]:
         """Which quantiles."""
-        if self.kind == "median":
-            if self.probabilities not in (None, [0.5]):
-                raise self.fault(
-                    ' is a median, so it has no `at`. Use kind = "quantiles" for others.'
-                )
-            return [0.5]
-        if not self.probabilities:
-            raise self.fault(" must say which quantiles it has, with at = [0.25, 0.5, 0.75].")
-        return list(self.probabilities)
+        is_median = self.kind == "median"
+        self.refuse(
+            (
+                is_median and self.probabilities not in (None, [0.5]),
+                ' is a median, so it has no `at`. Use kind = "quantiles" for others.',
+            ),
+            (
+                not is_median and not self.probabilities,
+                " must say which quantiles it has, with at = [0.25, 0.5, 0.75].",
+            ),
+        )
+        return list(self.probabilities or [0.5])
 
     def lists(self, cells: CrossClassification) -> list[list[Any]]:
         """Return the quantiles of each group as printed; None where it has none."""

@@ -24,7 +24,7 @@ from ..numbers import Interval
 from .base import KINDS, Columns, Kind, Sample, Statistic, Variable, Whole
 from .chi_square import chi_square_p_value
 from .formulas import Alternative, Derived, Formulas, at_least, tail
-from .single import CountsPart, GroupTest, KindPart, PBound, Single
+from .single import CountsPart, GroupTest, KindPart, Single
 
 MOST_COUNTS = 1_200
 """The most counts, groups times values, that a search may keep; of columns with more values only the rules are checked."""
@@ -211,7 +211,6 @@ class MannWhitneySpec(RankSpec):
     p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
     counts: CountsPart = None
     medians: Annotated[Any, Statistic(is_part=True)] = None
-    p_below: PBound = None
 
     def _values_by_group(self, domain: OutputDomain) -> CrossClassification:
         cells = super()._values_by_group(domain)
@@ -272,7 +271,6 @@ class KruskalWallisSpec(RankSpec):
     p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
     counts: CountsPart = None
     medians: Annotated[Any, Statistic(is_part=True)] = None
-    p_below: PBound = None
 
     def reading(self, key: str, groups: int) -> Formulas:
         """Return a number of the test as a formula of counts."""

@@ -26,8 +26,6 @@ from .formulas import scale_interval
 
 CountsPart = Annotated[list[Any] | None, Statistic(is_part=True)]
 """The counts of cells or groups, as a part."""
-PBound = Annotated[float, Key(gt=0, le=1)] | None
-"""Below which bound p-values are printed as "<0.001"."""
 
 
 class Single(NamedTuple):
@@ -82,13 +80,13 @@ class PartedNumbers(OutputSpec):
 
     def _part_spec(self, key: str) -> OutputSpec:
         kind, own_key, entry = self.kind_part(key)
-        shared = {name: getattr(self, name) for name in ("where", "decimals", "threshold", "bands")}
-        shared["suppressed_zeros"] = self.suppressed_zeros or None
-        shared["withheld"] = [
+        names = ("where", "decimals", "threshold", "bands", "suppressed_zeros")
+        withheld = [
             name.removeprefix(f"{key} ")
             for name in self.withheld or []
             if name.startswith(f"{key} ")
         ]
+        shared = {name: getattr(self, name) for name in names} | {"withheld": withheld}
         shared = {name: value for name, value in shared.items() if value}
         numbers = {} if getattr(self, key) is None else {own_key: getattr(self, key)}
         spec: OutputSpec = KINDS[kind].spec.model_validate(
@@ -297,6 +295,8 @@ class PartsAlone(PartedNumbers):
 
 class GroupTest(PartedNumbers):
     """A test: single numbers of some cells of records, with the numbers of the cells as parts."""
+
+    p_below: Annotated[float, Key(gt=0, le=1)] | None = None
 
     def cells(self, domain: OutputDomain) -> CrossClassification:
         """Return the cells or groups that it compares; an error where it cannot."""

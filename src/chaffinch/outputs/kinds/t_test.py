@@ -37,7 +37,7 @@ from .base import (
     middle,
 )
 from .formulas import Alternative, Derived, Formulas, at_least, tail
-from .single import CountsPart, GroupTest, KindPart, PBound, Single
+from .single import CountsPart, GroupTest, KindPart, Single
 
 
 class TTest(Formulas):
@@ -155,7 +155,6 @@ class TTestSpec(GroupTest):
     counts: CountsPart = None
     means: Annotated[Any, Statistic(is_part=True)] = None
     sds: Annotated[Any, Statistic(is_part=True)] = None
-    p_below: PBound = None
 
     def cells(self, domain: OutputDomain) -> CrossClassification:
         """The two groups, or all records as one."""
@@ -354,7 +353,6 @@ class AnovaSpec(GroupTest):
     counts: CountsPart = None
     means: Annotated[list[Any] | dict[str, Any] | None, Statistic(is_part=True)] = None
     sds: Annotated[list[Any] | dict[str, Any] | None, Statistic(is_part=True)] = None
-    p_below: PBound = None
 
     def implied_n(self, domain: OutputDomain) -> tuple[int, CrossClassification] | None:
         """Return the number of records that the degrees of freedom within groups tell: so many and one for each group with records."""

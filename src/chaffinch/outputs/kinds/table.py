@@ -115,15 +115,9 @@ class TableSpec(Counted):
                 " has totals, which belong to percentages. For counts use margins = true."
             )
         printed = self.printed_cells(domain)
-        if not self.margins:
-            lo, hi = self.bounds(printed, domain.n_rows)
-            return (
-                table_of_counts(self.name, domain, cells.steps, within, lo, hi),
-                *self.n_equations(domain),
-            )
         tables: list[Output] = []
-        for out in product((False, True), repeat=len(self.by)):
-            lo, hi = self.bounds(printed[_margin_slices(out)], domain.n_rows)
+        for out in product((False, True) if self.margins else (False,), repeat=len(self.by)):
+            lo, hi = self.bounds(self._margin(printed, out), domain.n_rows)
             name = (
                 f"{self.name}: {' by '.join(self._remaining(out)) or 'all'}"
                 if any(out)
@@ -135,6 +129,11 @@ class TableSpec(Counted):
     def _remaining(self, out: tuple[bool, ...]) -> list[str]:
         """The columns of a margin: those that are not summed out."""
         return [name for name, is_summed in zip(self.by, out, strict=True) if not is_summed]
+
+    def _margin(self, printed: NDArray[Any], out: tuple[bool, ...]) -> NDArray[Any]:
+        """The numbers of a margin among those with totals as the last along each axis; all of them where there are no totals."""
+        slices = (slice(-1, None) if is_summed else slice(None, -1) for is_summed in out)
+        return printed[tuple(slices)] if self.margins else printed
 
     def _shares(
         self, domain: OutputDomain, cells: CrossClassification, within: Filter
@@ -263,12 +262,8 @@ class TableSpec(Counted):
                 else "total"
             )
             if not any(out) or self.margins:
-                cells_of_margin = (
-                    printed[_margin_slices(out)]
-                    if printed is not None and self.margins
-                    else printed
-                )
-                tallies.append(counter.counts(what, sum_out(cells, out), cells_of_margin))
+                shown = None if printed is None else self._margin(printed, out)
+                tallies.append(counter.counts(what, sum_out(cells, out), shown))
             elif tallies[0].is_exact and (2 ** len(out) <= MOST_MARGINS or len(remaining) <= 1):
                 tallies.append(
                     counter.tally(what, sum_out(cells, out), quantities=[COUNT], implied=True)
@@ -295,11 +290,6 @@ class TableSpec(Counted):
             totals = None if self.totals is None else object_array(self.totals)
             tallies.append(counter.counts("totals", sum_out(cells, self._other_axes), totals))
         return [*tallies, *counter.n()]
-
-
-def _margin_slices(out: tuple[bool, ...]) -> tuple[slice, ...]:
-    """Where a margin stands among numbers with totals as the last along each axis."""
-    return tuple(slice(-1, None) if is_summed else slice(None, -1) for is_summed in out)
 
 
 def whole_axis(axes: int, percentages: str | None) -> int | None:

@@ -11,7 +11,14 @@ from pydantic import Field as Key
 from pydantic import ValidationInfo, field_validator
 
 from ..._base.documents import validate_document
-from ..cells import CrossClassification, cell_array, cross_classify, crosstab, table_of_counts
+from ..cells import (
+    ALL_RECORDS,
+    CrossClassification,
+    cell_array,
+    cross_classify,
+    crosstab,
+    table_of_counts,
+)
 from ..domain import OutputDomain
 from ..equations import Output
 from ..filters import Filter, read_filter
@@ -31,8 +38,6 @@ from .base import (
     object_array,
 )
 from .table import Counted
-
-WHOLE = CrossClassification((), ())
 
 
 class LeafSpec(PartialSpec):
@@ -124,7 +129,7 @@ class TreeSpec(Counted):
     ) -> tuple[CrossClassification, list[str], NDArray[np.object_]]:
         """The cells of a leaf with numbers, what they are called, and their numbers as printed."""
         if leaf.counts is None:
-            return WHOLE, [f"leaf {number}"], object_array([leaf.n])
+            return ALL_RECORDS, [f"leaf {number}"], object_array([leaf.n])
         cells = self._labels(domain)
         printed = cell_array(
             leaf.counts, cells, what=f"Output '{self.name}', leaf {number}", absent=0
@@ -176,7 +181,7 @@ class TreeSpec(Counted):
             passing = read_filter(leaf.where, sample.domain, output=self.name).record_mask(
                 sample.inside
             )
-            cells = self._labels(sample.domain) if block.field == "counts" else WHOLE
+            cells = self._labels(sample.domain) if block.field == "counts" else ALL_RECORDS
             estimates[str(number)] = Estimates(crosstab(cells, sample.inside[passing]).ravel())
         return estimates
 
@@ -210,7 +215,7 @@ class TreeSpec(Counted):
         ):
             only_n = self.label is None or (not leaf.publishes("counts") and leaf.publishes("n"))
             cells, name, printed = (
-                WHOLE if only_n else self._labels(counter.domain),
+                ALL_RECORDS if only_n else self._labels(counter.domain),
                 f"leaf {number}",
                 None,
             )
@@ -222,7 +227,11 @@ class TreeSpec(Counted):
             if cells.steps and tallies[-1].is_exact:
                 tallies.append(
                     counter.tally(
-                        f"{name}: total", WHOLE, within=within, quantities=[COUNT], implied=True
+                        f"{name}: total",
+                        ALL_RECORDS,
+                        within=within,
+                        quantities=[COUNT],
+                        implied=True,
                     )
                 )
         return [*tallies, *counter.n()]

@@ -21,7 +21,7 @@ from ..numbers import Interval
 from .base import KINDS, Kind, OptionalColumn, Sample, Statistic
 from .formulas import Alternative, Formulas, at_least
 from .rank_tests import RankSpec, RankSum, correct_for_continuity, mid_ranks, ties
-from .single import PBound, Single
+from .single import Single
 
 
 class SignedRanks(RankSum):
@@ -68,7 +68,6 @@ class WilcoxonSpec(RankSpec):
     smaller: Annotated[Any, Statistic("the smaller sum")] = None
     z: Annotated[Any, Statistic("z")] = None
     p_value: Annotated[Any, Statistic("the p-value", default=True)] = None
-    p_below: PBound = None
 
     def _differences(self, domain: OutputDomain) -> tuple[tuple[int, ...], Floats]:
         """The columns, and the difference of each combination of their levels."""

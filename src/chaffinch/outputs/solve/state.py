@@ -387,7 +387,7 @@ def of_coefficients(system: SumSystem, sums: Floats, n_rows: int, gram: Gram) ->
     family = FAMILIES[system.model.family]
     expected, squares, total = gram(1)
     observed = expected if family.canonical else gram(2)[0]
-    dispersion = max(squares / max(total, 1e-300), 1e-12) if family.dispersed else 1.0
+    dispersion = max(squares / max(total, 1e-300), 1e-12) if family.law.is_dispersed else 1.0
     # No column of the design may count for less than one record: a level that none has could never be taken up.
     min_information = _largest(system) ** 2 * (total / n_rows if total > 0.0 else 1.0)
     slope, inverse = _inverse(observed, min_information), _inverse(expected, min_information)

@@ -95,7 +95,7 @@ def _leastsquares(
 def _others(
     output: RegressionSpec, domain: OutputDomain, formula: Formula, model: RegressionModel
 ) -> list[Output]:
-    dispersed, n = FAMILIES[output.family_name].dispersed, output.known_n(domain) or 0
+    dispersed, n = FAMILIES[output.family_name].law.is_dispersed, output.known_n(domain) or 0
     dispersion = (
         None if output.dispersion is None else output.printed(output.dispersion, "the dispersion")
     )
@@ -349,15 +349,11 @@ def robust_errors(
     """Return the standard errors of a fit: robust ones, or those of weighted least squares."""
     x, w = data.x, data.weight
     n, p = x.shape
-    if output.family_name == "gaussian":
-        residual = data.y - x @ coefficients - data.offset[:, 0]
-        inner = np.linalg.inv(x.T @ (w[:, None] * x))
-    else:
-        eta = (x @ coefficients)[:, None] + data.offset
-        residual = multipliers(output.family_name, "score", eta, data.y)[:, 0]
-        inner = np.linalg.inv(
-            x.T @ (multipliers(output.family_name, "weight", eta, data.y) * w[:, None] * x)
-        )
+    eta = (x @ coefficients)[:, None] + data.offset
+    residual = multipliers(output.family_name, "score", eta, data.y)[:, 0]
+    inner = np.linalg.inv(
+        x.T @ (multipliers(output.family_name, "weight", eta, data.y) * w[:, None] * x)
+    )
     if output.covariance is None:
         return np.asarray(np.sqrt(float(w @ residual**2) / max(n - p, 1) * np.diag(inner)))
     score = (w * residual)[:, None] * x
