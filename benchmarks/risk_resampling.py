@@ -10,7 +10,7 @@ from benchmarks.common import best, save
 from benchmarks.data import BUNDLED
 from chaffinch.risk import ATTACKERS
 from chaffinch.risk.attribution.attack_data import AttackData
-from chaffinch.risk.attribution.attempt import AttackContext, AttackSpec, outcomes
+from chaffinch.risk.attribution.attempt import AttackContext, AttackSpec, run_attackers
 from chaffinch.stats.excess import excess, interval
 
 KEYS = ("age", "workclass", "occupation", "race", "sex")
@@ -32,9 +32,10 @@ def main() -> None:
         question = AttackSpec(KEYS, "relationship", (name,))
         sides = ["original", "holdout"]
         measure = best(
-            lambda q=question, s=sides: outcomes(AttackContext(data, "synthetic", s, q)), repeats=5
+            lambda q=question, s=sides: run_attackers(AttackContext(data, "synthetic", s, q)),
+            repeats=5,
         )
-        members, others = outcomes(AttackContext(data, "synthetic", sides, question))[name]
+        members, others = run_attackers(AttackContext(data, "synthetic", sides, question))[name]
         first = best(lambda m=members: interval(*m.group, statistic=m.statistic, seed=1), repeats=3)
         second = best(
             lambda m=members, o=others: excess(m.group, o.group, statistic=m.statistic, seed=1),

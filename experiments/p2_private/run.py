@@ -22,7 +22,7 @@ from chaffinch.privacy.prepare import prepare
 from chaffinch.risk import ATTACKERS as REGISTERED
 from chaffinch.risk import RiskSettings
 from chaffinch.risk.attribution.attack_data import AttackData
-from chaffinch.risk.attribution.attempt import AttackContext, outcomes
+from chaffinch.risk.attribution.attempt import AttackContext, run_attackers
 from chaffinch.stats.learners import Encoder, chosen_models, fit, standardise, work
 from chaffinch.synth.options import Protect
 from chaffinch.table import Table
@@ -164,7 +164,7 @@ def attack(
                 right = float((data.values(who, question.sensitive) == share).mean())
                 _add(to, (question.sensitive, None, "zero_rule", "", side), right)
             for (epsilon, name), source in names.items():
-                for attacker, found in outcomes(
+                for attacker, found in run_attackers(
                     AttackContext(data, source, ("original", "holdout"), asked, seed=seed)
                 ).items():
                     shown = attacker.removesuffix("_vote")
