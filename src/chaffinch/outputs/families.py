@@ -21,6 +21,10 @@ import numpy as np
 
 from .._base.arrays import Floats
 
+LinkName = Literal["identity", "logit", "probit", "cloglog", "log", "inverse", "inverse-squared"]
+DistributionName = Literal[
+    "gaussian", "binomial", "poisson", "negative-binomial", "gamma", "inverse-gaussian"
+]
 FamilyName = Literal[
     "gaussian",
     "logit",
@@ -91,18 +95,27 @@ def _probit_of(mu: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Link:
-    """The mean and its derivative of linear predictors, and the predictors of means; `statsmodels` is its name there."""
+    """The mean and its derivative of linear predictors, and the predictors of means; `statsmodels` is its name there.
+
+    `reach` is how far a chance has run to 0 or 1 at a linear predictor: minus its logarithm, roughly.
+    """
 
     mean: Callable[[Floats], tuple[Floats, Floats]]
     predictor: Callable[[Floats], Floats]
     statsmodels: str
+    reach: Callable[[Floats], Floats] = np.abs
 
 
-LINKS = {
+LINKS: dict[LinkName, Link] = {
     "identity": Link(lambda eta: (eta, np.ones_like(eta)), lambda mu: mu, "Identity"),
     "logit": Link(_logit, _logit_of, "Logit"),
-    "probit": Link(_probit, _probit_of, "Probit"),
-    "cloglog": Link(_cloglog, lambda mu: np.log(-np.log1p(-mu)), "CLogLog"),
+    "probit": Link(_probit, _probit_of, "Probit", lambda eta: 0.5 * eta**2 + np.log1p(np.abs(eta))),
+    "cloglog": Link(
+        _cloglog,
+        lambda mu: np.log(-np.log1p(-mu)),
+        "CLogLog",
+        lambda eta: np.maximum(np.exp(np.minimum(eta, 30.0)), -eta),
+    ),
     "log": Link(_log, np.log, "Log"),
     "inverse": Link(_inverse, lambda mu: mu**-1.0, "InversePower"),
     "inverse-squared": Link(_inverse_squared, lambda mu: mu**-2.0, "InverseSquared"),
@@ -171,7 +184,7 @@ class Distribution:
     """
 
     statsmodels: str
-    canonical: str
+    canonical: LinkName | None
     labels: Literal["any", "share", "count", "positive"]
     variance: Callable[[Floats, float], Floats]
     loglik: Numbers
@@ -213,7 +226,7 @@ DISTRIBUTIONS = {
     ),
     "negative-binomial": Distribution(
         "NegativeBinomial",
-        "",
+        None,
         "count",
         lambda mu, alpha: mu + alpha * mu**2,
         _negative_binomial_loglik,
@@ -245,7 +258,7 @@ class RegressionFamily:
 
     code: int
     distribution: str
-    link: str
+    link: LinkName
     kind: str = ""
     sentence: str = ""
 

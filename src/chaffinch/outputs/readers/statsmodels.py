@@ -14,6 +14,7 @@ from typing import Any
 from ..._base.errors import InputError
 from ..._base.results import without_none
 from ..document import FORMAT, VERSION, Outputs
+from ..families import DISTRIBUTIONS, LINKS
 from .pandas import plain
 from .understood import INTERCEPTS, ModelStatements, formula_of_columns, refuse, rename_numbers
 
@@ -32,17 +33,10 @@ _KINDS = {
     "OrderedModel": "ordered",
     "PHReg": "cox",
 }
-_FAMILIES = ("Gaussian", "Binomial", "Poisson", "NegativeBinomial", "Gamma", "InverseGaussian")
+_FAMILIES = {law.statsmodels: name for name, law in DISTRIBUTIONS.items()}
+"""By the name of a distribution in statsmodels, ours."""
 _GEE_LINKS = {"Gaussian": "Identity", "Binomial": "Logit", "Poisson": "Log"}
-_LINKS = {
-    "Identity": "identity",
-    "Logit": "logit",
-    "Probit": "probit",
-    "CLogLog": "cloglog",
-    "Log": "log",
-    "InversePower": "inverse",
-    "InverseSquared": "inverse-squared",
-}
+_LINKS = {link.statsmodels: name for name, link in LINKS.items()}
 
 
 def outputs_of(
@@ -252,7 +246,7 @@ def _glm_keys(result: Any, model: Any, name: str, known: ModelStatements) -> dic
         ),
     )
     return {
-        "family": re.sub("(?<=[a-z])(?=[A-Z])", "-", family).lower(),
+        "family": _FAMILIES[family],
         "link": _LINKS[link],
         "alpha": float(model.family.alpha) if family == "NegativeBinomial" else None,
     }

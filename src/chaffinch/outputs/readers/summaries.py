@@ -199,12 +199,12 @@ def _description_entries(
     table: Any, name: str, variable: str | None, keys: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """`describe()` of a column (a series) or of several, of which those of words have no mean."""
-    words = [str(label) for label in table.index]
+    labels = [str(label) for label in table.index]
     if not hasattr(table, "columns"):
         column = _named_column(table, variable, name, "describes")
-        return [_one_described(name, column, dict(zip(words, table.tolist(), strict=True)), keys)]
+        return [_one_described(name, column, dict(zip(labels, table.tolist(), strict=True)), keys)]
     columns = {
-        str(column): dict(zip(words, table[column].tolist(), strict=True))
+        str(column): dict(zip(labels, table[column].tolist(), strict=True))
         for column in table.columns
     }
     return [

@@ -23,7 +23,7 @@ from ...._base.runtime import one_blas_thread
 from ....counts.tally import count_cells
 from ...domain import Codes, OutputDomain
 from ...equations import SumSystem
-from ...families import FAMILIES, FamilyName, multipliers
+from ...families import FAMILIES, LINKS, FamilyName, multipliers
 from ...formula import Formula
 from ...statistics import Observed, estimated_alpha, fit_system, observe, scoring_fit, spread_at
 from ..base import Sample
@@ -305,7 +305,9 @@ def fault_after(
         )
     done = coefficients is not None and bool(np.isfinite(coefficients).all())
     eta = data.offset if coefficients is None else data.x @ coefficients + data.offset
-    reach = float(_reach(eta, family).max(initial=0.0)) if done else np.inf
+    count = FAMILIES[family].is_count  # the mean of a count runs to 0 alone
+    reaches = -eta if count else LINKS[FAMILIES[family].link].reach(eta)
+    reach = float(reaches.max(initial=0.0)) if done else np.inf
     if reach > FAR and (columns := _separating(data, family)):
         return Fault("separated", columns)
     if not done or not _stationary(data, family, eta, parameter):
@@ -316,17 +318,6 @@ def fault_after(
 def _may_separate(family: FamilyName) -> bool:
     """Whether labels of a family may be separated, so that there is no finite estimate."""
     return FAMILIES[family].law.labels in ("share", "count")
-
-
-def _reach(eta: Floats, family: FamilyName) -> Floats:
-    """How far a record's chance has run to 0 or 1: minus its logarithm, roughly."""
-    if FAMILIES[family].is_count:
-        return -eta
-    if family == "probit":
-        return np.asarray(0.5 * eta**2 + np.log1p(np.abs(eta)))
-    if family == "cloglog":
-        return np.maximum(np.exp(np.minimum(eta, 30.0)), -eta)
-    return np.abs(eta)
 
 
 def _stationary(data: Observed, family: FamilyName, eta: Floats, parameter: float) -> bool:

@@ -23,7 +23,14 @@ from ...._base.masking import unknown_level, without_levels
 from ...cells import scalar_code
 from ...domain import Codes, OutputDomain, Scalar
 from ...equations import Lookup, Output, SumSystem, regression
-from ...families import DISTRIBUTIONS, FAMILIES, FamilyName, RegressionFamily
+from ...families import (
+    DISTRIBUTIONS,
+    FAMILIES,
+    DistributionName,
+    FamilyName,
+    LinkName,
+    RegressionFamily,
+)
 from ...formula import Formula
 from ...numbers import Interval
 from ..base import NumberBlock, OptionalColumn, Sample, Statistic, nest
@@ -85,14 +92,8 @@ class RegressionSpec(ModelSpec):
     kind: str
     success: Scalar | None = None
     base: Scalar | None = None
-    family: (
-        Literal["gaussian", "binomial", "poisson", "negative-binomial", "gamma", "inverse-gaussian"]
-        | None
-    ) = None
-    link: (
-        Literal["identity", "logit", "probit", "cloglog", "log", "inverse", "inverse-squared"]
-        | None
-    ) = None
+    family: DistributionName | None = None
+    link: LinkName | None = None
     alpha: Annotated[float, Key(gt=0)] | None = None
     dispersion: Annotated[Any, Statistic("the dispersion")] = None
     information: Literal["expected", "observed"] | None = None

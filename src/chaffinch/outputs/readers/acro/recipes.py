@@ -476,5 +476,5 @@ def _mentioned_names(call: Call) -> set[str]:
         for node in nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
-    words = {word for text in texts for word in formula_words(text)}
-    return {node.attr for node in nodes if isinstance(node, ast.Attribute)}.union(texts, words)
+    names = {word for text in texts for word in formula_words(text)}
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute)}.union(texts, names)
