@@ -151,7 +151,7 @@ def test_the_records_are_read_and_coded_once(people_of_two_areas, tmp_path, monk
     reading = sys.modules["chaffinch.table.read"]  # the name in chaffinch.table is the function
     counted(reading, "open_source", "opened", lambda a: Path(a[0]).name)
     counted(reading, "encode_column", "encoded", lambda a: a[0].name)
-    counted(records, "_codes", "matched", lambda a: a[0].name)
+    counted(records, "_nearest", "matched", lambda a: a[0].name)
     mean = {"name": "ages", "kind": "mean", "of": "age", "by": ["area"], "decimals": 0}
     document = {**DOCUMENT, "outputs": [{**TABLE, "base": 100}, mean]}
     result = chaffinch.check(document, data, released=known, record=True, **ASK)
