@@ -31,10 +31,13 @@ INTERNAL = {
     "place_candidates",
     "plain",
     "rebuilt_formula",
-    "renamed",
+    "rename_numbers",
     "split_outside",
-    "understood_formula",
-    "unnamed",
+    "formula_of_columns",
+    "first_reason",
+    "refuse",
+    "check_reasons",
+    "made_up_names",
 }
 """Public functions of the readers' modules that serve other modules of the package, not a person."""
 

@@ -570,7 +570,7 @@ def test_what_was_not_assessed_is_said_everywhere_and_ends_with_1(run, spec, tmp
     from chaffinch.outputs.readers.acro.read import read_acro
     from chaffinch.outputs.rules import differencing
 
-    monkeypatch.setattr(differencing, "MOST_STEPS", -1)
+    monkeypatch.setattr(differencing, "MAX_STEPS", -1)
     monkeypatch.setattr(
         differencing, "MOST_CELLS", 0
     )  # small tables are looked at whole, which takes no limit

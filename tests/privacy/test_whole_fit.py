@@ -200,7 +200,7 @@ def seen(audits, *, runs):
     inside = mock.patch.multiple(
         privbayes,
         private_model=lambda schema, order, parents, tables, *rest, **options: tables,
-        agreed=lambda tables: tables,
+        agree=lambda tables: tables,
     )
     with inside:
         for side in (0, 1):

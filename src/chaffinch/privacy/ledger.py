@@ -72,7 +72,7 @@ def six_digits(value: float) -> str:
 
     Examples
     --------
-    >>> shown(1), shown(0.1 + 0.2), shown(1e-9)
+    >>> six_digits(1), six_digits(0.1 + 0.2), six_digits(1e-9)
     ('1.0', '0.3', '1e-09')
     """
     return str(float(f"{value:.6g}"))
@@ -654,9 +654,9 @@ def _merge_texts(texts: Sequence[str], joined: str = "to") -> str:
 
     Examples
     --------
-    >>> _merged(["standard deviation 17.13", "standard deviation 9", "standard deviation 12"])
+    >>> _merge_texts(["standard deviation 17.13", "standard deviation 9", "standard deviation 12"])
     'standard deviation 9 to 17.13'
-    >>> _merged(["a 3", "b 3"])
+    >>> _merge_texts(["a 3", "b 3"])
     ''
     """
     if len({_NUMBER.sub("#", text) for text in texts}) > 1:

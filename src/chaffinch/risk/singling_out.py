@@ -267,7 +267,7 @@ def choose_targets(
 
     Examples
     --------
-    >>> chosen([[0.1, 2.0, 1.9]]).tolist(), chosen([[0.1, 2.0, 1.9]], weights=[1, 0.5, 1]).tolist()
+    >>> choose_targets([[0.1, 2.0, 1.9]]).tolist(), choose_targets([[0.1, 2.0, 1.9]], weights=[1, 0.5, 1]).tolist()
     ([1], [2])
     """
     values = np.asarray(log_odds, dtype=np.float64)

@@ -140,7 +140,7 @@ def standardise(
 
     Examples
     --------
-    >>> [m.tolist() for m in standardised(np.array([[1.0], [3.0], [np.nan]]), np.array([[2.0]]))]
+    >>> [m.tolist() for m in standardise(np.array([[1.0], [3.0], [np.nan]]), np.array([[2.0]]))]
     [[[-1.224744871391589], [1.224744871391589], [0.0]], [[0.0]]]
     """
     from sklearn.preprocessing import StandardScaler

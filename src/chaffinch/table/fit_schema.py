@@ -449,7 +449,7 @@ def complete_column(declared: Column | None, inferred: Column) -> Column:
     Examples
     --------
     >>> declared, inferred = Column("sex", UNKNOWN, "key"), Column("sex", "categorical", nullable=True)
-    >>> column = completed(declared, inferred)
+    >>> column = complete_column(declared, inferred)
     >>> column.kind, column.role, column.nullable
     ('categorical', 'key', True)
     """

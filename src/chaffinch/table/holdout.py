@@ -199,9 +199,9 @@ def chance_explains(classes: RowClasses, level: float = FALSE_REFUSALS) -> bool:
     Examples
     --------
     >>> pairs, none = np.ones(12, dtype=np.int64), np.zeros(12, dtype=np.int64)
-    >>> explained(RowClasses(pairs, pairs, 1000, 1000, np.ones(12)))  # all of 12 pairs are split: one chance in 4,096
+    >>> chance_explains(RowClasses(pairs, pairs, 1000, 1000, np.ones(12)))  # all of 12 pairs are split: one chance in 4,096
     False
-    >>> explained(RowClasses(np.array([1, 2, 0] * 4), np.array([1, 0, 2] * 4), 1000, 1000, np.ones(12)))
+    >>> chance_explains(RowClasses(np.array([1, 2, 0] * 4), np.array([1, 0, 2] * 4), 1000, 1000, np.ones(12)))
     True
     """
     repeated = classes.repeated()

@@ -107,9 +107,9 @@ def split_location(source: str | os.PathLike[str]) -> tuple[Path, str | None]:
 
     Examples
     --------
-    >>> located("visits.xlsx::May")
+    >>> split_location("visits.xlsx::May")
     (PosixPath('visits.xlsx'), 'May')
-    >>> located("visits.csv")
+    >>> split_location("visits.csv")
     (PosixPath('visits.csv'), None)
     """
     path, text = Path(source), os.fspath(source)

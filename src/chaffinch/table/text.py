@@ -406,7 +406,7 @@ def group_thousands(cells: pa.Array, thousands: str) -> pa.Array:
 
     Examples
     --------
-    >>> grouped(pa.array(["1234,5", "-1234567", "99"]), ".").to_pylist()
+    >>> group_thousands(pa.array(["1234,5", "-1234567", "99"]), ".").to_pylist()
     ['1.234,5', '-1.234.567', '99']
     """
     coded = cells.dictionary_encode()

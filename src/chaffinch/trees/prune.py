@@ -247,11 +247,11 @@ def unnamed_classes(
 
     Examples
     --------
-    >>> unnamed(np.array([50, 30, 1, 0]), np.array([50, 30, 1, 0]) / 81, 2).tolist()
+    >>> unnamed_classes(np.array([50, 30, 1, 0]), np.array([50, 30, 1, 0]) / 81, 2).tolist()
     [False, True, True, True]
-    >>> unnamed(np.array([50, 1, 1, 0]), np.array([50, 1, 1, 0]) / 52, 2).tolist()
+    >>> unnamed_classes(np.array([50, 1, 1, 0]), np.array([50, 1, 1, 0]) / 52, 2).tolist()
     [False, True, True, True]
-    >>> unnamed(np.array([50, 1]), np.array([50, 1]) / 51, 2) is None
+    >>> unnamed_classes(np.array([50, 1]), np.array([50, 1]) / 51, 2) is None
     True
     """
     out = counts < at_least

@@ -237,7 +237,7 @@ def comparison_values(values: NDArray[Any], *, single: bool = True) -> NDArray[n
 
     Examples
     --------
-    >>> compared(np.array([0.1]))[0] == 0.1, compared(np.array([0.1]), single=False)[0] == 0.1
+    >>> comparison_values(np.array([0.1]))[0] == 0.1, comparison_values(np.array([0.1]), single=False)[0] == 0.1
     (np.False_, np.True_)
     """
     try:

@@ -125,8 +125,8 @@ def tcap(
     Examples
     --------
     >>> keys = np.array([[0], [0], [0], [1], [3], [3]]), np.array([[0], [1], [3], [3]])
-    >>> tcap(keys[0], np.array([1, 1, 2, 2, 3, 4]), keys[1], np.array([1, 2, 3, 4]))
-    Tcap(0.8333, convention: matched_rows, tau: 1, matched: <10)
+    >>> round(tcap(keys[0], np.array([1, 1, 2, 2, 3, 4]), keys[1], np.array([1, 2, 3, 4])).value, 4)
+    0.8333
     """
     matches = match(people_keys, people_sensitive, source_keys, source_sensitive)
     return tcap_of(matches, convention=convention, tau=tau)

@@ -409,7 +409,7 @@ def bonferroni_level(level: float, tests: int) -> float:
 
     Examples
     --------
-    >>> round(divided(0.99, 4), 6)
+    >>> round(bonferroni_level(0.99, 4), 6)
     0.9975
     """
     _check_odds(0.0, level)

@@ -123,9 +123,9 @@ def calibrate(score: NDArray[Any], member: Mask) -> Calibration:
 
     Examples
     --------
-    >>> calibrated(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([False, True, False, True])).middle
+    >>> calibrate(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([False, True, False, True])).middle
     1.5
-    >>> calibrated(np.ones((4, 2)), np.array([False, True, False, True]))
+    >>> calibrate(np.ones((4, 2)), np.array([False, True, False, True]))
     Calibration(slope=0.0, middle=0.0)
     """
     values = np.asarray(score, dtype=np.float64)

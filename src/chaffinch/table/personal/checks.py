@@ -62,7 +62,7 @@ def weighted_sum(digits: str, weights: Sequence[int]) -> int:
 
     Examples
     --------
-    >>> weighted("123", (3, 2, 1))
+    >>> weighted_sum("123", (3, 2, 1))
     10
     """
     return sum(int(digit) * weight for digit, weight in zip(digits, weights, strict=False))

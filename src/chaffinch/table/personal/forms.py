@@ -324,7 +324,7 @@ def compact(word: str) -> str:
 
     Examples
     --------
-    >>> compacted("12 34-56.78/9")
+    >>> compact("12 34-56.78/9")
     '123456789'
     """
     return word.translate(_GROUPING).upper()

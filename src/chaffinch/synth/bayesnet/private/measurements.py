@@ -178,7 +178,7 @@ def centre(table: Counts) -> Counts:
 
     Examples
     --------
-    >>> centred(np.array([[3.0, 1.0], [2.0, 4.0]])).tolist()
+    >>> centre(np.array([[3.0, 1.0], [2.0, 4.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
     for axis in range(table.ndim):
