@@ -572,7 +572,7 @@ def test_what_was_not_assessed_is_said_everywhere_and_ends_with_1(run, spec, tmp
 
     monkeypatch.setattr(differencing, "MAX_STEPS", -1)
     monkeypatch.setattr(
-        differencing, "MOST_CELLS", 0
+        differencing, "MAX_SMALL_CELLS", 0
     )  # small tables are looked at whole, which takes no limit
     policy = tmp_path / "policy.toml"
     policy.write_text(
