@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 KEYS = [
@@ -124,3 +125,16 @@ def test_a_folder_of_another_search_is_refused(run_here, data: Path, tmp_path: P
     )
     assert done.code == 2
     assert "holds a search of another original" in done.err
+
+
+def test_what_is_noted_of_the_table_is_said_once(run_here, data: Path, tmp_path: Path) -> None:
+    """The table is read again for the release of the choice: its rule is no news then."""
+    table = pd.read_csv(data / "cmc.csv")
+    table["age_and_children"] = table["wife_age"] + table["num_children"]
+    table.to_csv(tmp_path / "sums.csv", index=False)
+    asked = ("--evaluations", 1, "--max-excess", 0.5)
+    done = run_here(
+        "frontier", tmp_path / "sums.csv", "-o", tmp_path / "out", *KEYS, *QUICK, *asked
+    )
+    assert (tmp_path / "out" / "to-release" / "synthetic.csv").exists()
+    assert done.err.count("'age_and_children = ") == 1

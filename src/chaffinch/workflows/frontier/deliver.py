@@ -20,7 +20,7 @@ from ...synth.bayesnet.model import BayesNetModel
 from ...synth.selected import SelectedSettings
 from ...utility import UtilitySettings
 from ..release import ReleaseResult, run_release
-from ..run import CONFIDENTIAL, REFUSED, TO_RELEASE, ResultFolder, RunOptions
+from ..run import CONFIDENTIAL, REFUSED, TO_RELEASE, Observer, ResultFolder, RunOptions
 from ..settings import ReleaseAttack, ReleaseSettings
 from .choice import Confirmer, choice_sentence, private_candidates
 from .evaluate import FrontierStudy
@@ -132,7 +132,8 @@ def release_chosen(
         settings,
         holdout=holdout,
         holdout_checked=True,
-        run=replace(run, seed=seed),
+        # Notes on the table were shown when the search read it.
+        run=replace(run, seed=seed, observer=Observer()),
         outputs=[output],
     )
     if private is None:
