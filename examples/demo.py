@@ -61,6 +61,7 @@ def main(folder: Path) -> None:
         {
             "the report: open it in a browser": stays / "report.html",
             "the same as plain data": stays / "report.json",
+            "shapes of its columns, for the local page; confidential": stays / "shapes.json",
             "the synthetic table": leaves / "synthetic.parquet",
             "the fitted model; confidential": stays / "model.chaffinch",
             "its network as a picture": picture,

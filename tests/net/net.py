@@ -540,14 +540,14 @@ FAULTS = (
     Fault(
         "a lost rule",
         "table/rules/find.py",
-        "    return _chosen(candidates, schema, threshold)\n",
+        "    return _choose_rules(candidates, schema, threshold)\n",
         "    return FoundRules()\n",
         ("synth rules",),
     ),
     Fault(
         "a holdout that nobody looks at",
         "table/holdout.py",
-        "    if not explained(classes, level):\n",
+        "    if not chance_explains(classes, level):\n",
         "    if False:\n",
         ("holdout shares 5 percent",),
     ),
@@ -568,15 +568,15 @@ FAULTS = (
     Fault(
         "a threshold one lower",
         "outputs/rules/counts.py",
-        "(table, (table.counts < least) & (table.counts > 0)",
-        "(table, (table.counts < least - 1) & (table.counts > 0)",
+        "(table, (table.counts < threshold) & (table.counts > 0)",
+        "(table, (table.counts < threshold - 1) & (table.counts > 0)",
         ("check rules", "check acro"),
     ),
     Fault(
         "a file that is passed over",
         "outputs/readers/files/read.py",
-        "        if ending not in (*TABLES, *TEXTS, *PAGES):\n",
-        "        if ending == '.md':\n            return _Contents()\n        if ending not in (*TABLES, *TEXTS, *PAGES):\n",
+        "        if ending in WORKBOOKS:\n",
+        "        if ending == '.md':\n            return _Contents()\n        if ending in WORKBOOKS:\n",
         ("files that were not looked at",),
     ),
     Fault(

@@ -655,7 +655,7 @@ def bounds_for_nothing(patch: pytest.MonkeyPatch) -> None:
         filled = np.flatnonzero(counts)
         return float(min(filled, default=0)), float(max(filled, default=0)) + 1
 
-    patch.setattr(discover_module, "_bounds_of", bounds)
+    patch.setattr(discover_module, "private_bounds", bounds)
 
 
 def exact_tables(patch: pytest.MonkeyPatch) -> None:
